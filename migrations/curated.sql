@@ -12,8 +12,8 @@ comment on function etl.units(numeric, int) is
 create or replace function etl.rounded(amount numeric) returns numeric language sql immutable parallel safe return round(amount);
 comment on function etl.rounded(numeric) is 'An amount that was calculated, as a whole number of smallest units.';
 
-create or replace function etl.as_price(price numeric) returns numeric language sql immutable parallel safe return round(price, 18);
-comment on function etl.as_price(numeric) is 'A price that was calculated, with eighteen decimals.';
+create or replace function etl.as_price(price numeric) returns numeric language sql immutable parallel safe return case when abs(price) < 0.001 then round(price, 36) else round(price, 18) end;
+comment on function etl.as_price(numeric) is 'A price that was calculated, with eighteen decimals; below a thousandth, with twice as many.';
 
 create or replace function etl.as_usd(amount numeric) returns numeric language sql immutable parallel safe return round(amount, 6);
 comment on function etl.as_usd(numeric) is 'An amount of dollars that was calculated, with six decimals.';
@@ -432,13 +432,15 @@ comment on column ton.dex_trades.lt is 'Logical time of the first transaction of
 comment on column ton.dex_trades.certified is 'True if the trade is of a kept day: every dataset that feeds it is verified on the whole day.';
 
 create or replace view etl.supply_changes as
-select n.jetton_master, n.utime, n.lt, n.amount from ton.jetton_mints n
+select n.jetton_master, n.utime, coalesce(t.lt, n.lt) as lt, n.amount
+from ton.jetton_mints n
+left join ton.transactions t on t.utime = n.utime and t.hash = n.tx_hash
 union all
 select b.jetton_master, b.utime, b.transaction_lt, -b.amount from ton.jetton_burns b where b.transaction_aborted is not true;
 comment on view etl.supply_changes is 'What made more or less of a jetton: mints and burns.';
 comment on column etl.supply_changes.jetton_master is 'Contract of the jetton whose supply changed, raw form.';
 comment on column etl.supply_changes.utime is 'Block time, UTC, of the change of the supply.';
-comment on column etl.supply_changes.lt is 'Logical time of the burn; of a mint, that of its message.';
+comment on column etl.supply_changes.lt is 'Logical time of the burn; of a mint, that of the master''s transaction, as far as it is stored.';
 comment on column etl.supply_changes.amount is 'How much more there is of the jetton, below zero for a burn, in the smallest units.';
 
 create or replace view etl.liquidity_changes as

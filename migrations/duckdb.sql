@@ -54,7 +54,7 @@ create or replace macro ton.nano_to_ton(nanotons) as nanotons * 0.000000001;
 -- Whole units and prices are doubles here: DuckDB's decimals do not have enough digits.
 create or replace macro etl.units(amount, decimals) as amount / pow(10, case when decimals between 0 and 300 then decimals end);
 create or replace macro etl.rounded(amount) as try_cast(round(amount) as decimal(28,0));
-create or replace macro etl.as_price(price) as round(price, 18);
+create or replace macro etl.as_price(price) as case when abs(price) < 0.001 then round(price, 36) else round(price, 18) end;
 create or replace macro etl.as_usd(amount) as try_cast(amount as decimal(38,6));
 create or replace macro etl.decimals_of(own, content, found, is_indexed) as coalesce(own, found,
   case when is_indexed or json_type(content) = 'OBJECT' and (content->>'uri') is null then 9 end);

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { actionTypes } from '../../jobs/actions.ts';
 import { jettonMovements, ledger, refusedTransfers } from '../support/books/books-of-accounts.ts';
-import { poolOf } from '../support/books/books-of-exchanges.ts';
 import { dayOf, groupBy, phases, sum } from '../support/books/facts.ts';
 import {
   decimalsOf,
@@ -95,9 +94,9 @@ describe('trades', () => {
       if (referral !== undefined) referrals.set(order.trace_id ?? '', referral);
     }
     const rows = await expectRows(
-      `select extract(epoch from block_time)::int8 as utime, day, dex || '_v' || version as dex, router, trader, sold_asset, sold_amount,
+      `select extract(epoch from block_time)::int8 as utime, day, dex || '_v' || version as dex, router, trader, pool, sold_asset, sold_amount,
          bought_asset, bought_amount, leg, legs, trace_id, lt, volume_ton, volume_usd, referral from dex_trades`,
-      legs.map(({ action, utime, hour, trader, leg, legs: count, sold, bought }) => {
+      legs.map(({ action, utime, hour, trader, pool, leg, legs: count, sold, bought }) => {
         const { dex, dex_incoming_transfer: came } = action.details;
         const usd = tonUsd(hour);
         const stable = [sold, bought].find(({ asset }) => asset !== null && stables.has(asset));
@@ -119,13 +118,16 @@ describe('trades', () => {
             : dollars !== undefined && usd !== undefined
               ? dollars / usd
               : priced;
-        const volume = dollars ?? (ton === undefined || usd === undefined ? undefined : ton * usd);
+        // Dollars are those of whole nanotons.
+        const volume =
+          dollars ?? (ton === undefined || usd === undefined ? undefined : Number(ton.toFixed(9)) * usd);
         return {
           utime,
           day: dayOf(utime),
           dex: /_v\d$/.test(dex) ? dex : `${dex}_v1`,
           router: came.destination,
           trader,
+          pool,
           sold_asset: sold.asset,
           sold_amount: units(sold.asset, sold.text),
           bought_asset: bought.asset,
@@ -182,14 +184,11 @@ describe('trades', () => {
   });
 
   test('dex_pools adds the legs of each pool and pair by day', async () => {
-    const known = legs.flatMap(({ action, legs: count, utime, trader, sold, bought }) => {
-      // For a swap of one leg, the trader is the account of the swap, and not a pool that a message names.
-      if (count > 1 || sold.asset === null || bought.asset === null) return [];
+    const known = legs.flatMap(({ action, pool, utime, trader, sold, bought }) => {
+      if (pool === null || sold.asset === null || bought.asset === null) return [];
       const [first, second] = sold.asset < bought.asset ? [sold, bought] : [bought, sold];
       const gained = (side: typeof sold) => (side === sold ? BigInt(side.text) : -BigInt(side.text));
-      const key = [dayOf(utime), poolOf(action.details), first.asset, second.asset, action.details.dex].join(
-        ' ',
-      );
+      const key = [dayOf(utime), pool, first.asset, second.asset, action.details.dex].join(' ');
       return [{ key, trader, gained_1: gained(first), gained_2: gained(second) }];
     });
     await expectRows(

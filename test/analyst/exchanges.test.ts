@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { actionTypes } from '../../jobs/actions.ts';
 import { jettonMovements } from '../support/books/books-of-accounts.ts';
-import { poolOf } from '../support/books/books-of-exchanges.ts';
 import { legsOf, type TradeLeg } from '../support/books/books-of-trades.ts';
 import { dayOf, groupBy, sum } from '../support/books/facts.ts';
 import { openCrawledStore, type CrawledStore, type Printed } from '../support/database/crawled-store.ts';
@@ -13,9 +12,8 @@ let store: CrawledStore;
 let legs: TradeLeg[];
 beforeAll(async () => {
   store = await openCrawledStore(twoDays);
-  // This test knows no pool for a swap of several legs.
   legs = legsOf(store.truth, store.span).filter(
-    ({ legs: count, sold, bought }) => count === 1 && sold.asset !== null && bought.asset !== null,
+    ({ pool, sold, bought }) => pool !== null && sold.asset !== null && bought.asset !== null,
   );
 });
 afterAll(() => store.close());
@@ -24,7 +22,7 @@ const FIRST = '2026-01-31';
 const MIDNIGHT = Date.UTC(2026, 1, 1) / 1000;
 
 const pairOf = ({ sold, bought }: TradeLeg) => [String(sold.asset), String(bought.asset)].sort();
-const marketOf = (leg: TradeLeg) => [poolOf(leg.action.details), ...pairOf(leg)].join(' ');
+const marketOf = (leg: TradeLeg) => [leg.pool, ...pairOf(leg)].join(' ');
 
 /** What a question returns after these changes to the stored rows. No later check sees the changes. */
 async function asked(changes: readonly string[], question: string): Promise<Printed[]> {
@@ -41,30 +39,21 @@ const put = (table: string, row: object) =>
   `insert into ${table} select * from jsonb_populate_record(null::${table}, '${JSON.stringify({ loaded_at: '2026-02-01T00:00Z', ...row })}')`;
 
 describe('a pool that holds its jettons itself', () => {
-  /** A pool that traded two jettons on the first day. */
+  /** The pool that traded most on the first day, its jetton, and one of its swaps. */
   function chosen() {
     const markets = groupBy(
-      legs.filter((leg) => dayOf(leg.utime) === FIRST && !pairOf(leg).includes('TON')),
+      legs.filter((leg) => dayOf(leg.utime) === FIRST && leg.legs === 1),
       marketOf,
     );
     const [first] = [...markets.values()].sort((a, b) => b.length - a.length);
     const [leg] = first ?? [];
-    if (leg === undefined) throw new TypeError('no pool traded two jettons');
-    const [one = '', two = ''] = pairOf(leg);
-    return { pool: poolOf(leg.action.details), one, two, own: marketOf(leg) };
+    if (leg === undefined) throw new TypeError('no pool traded');
+    const [one = ''] = pairOf(leg);
+    return { pool: leg.pool ?? '', one, action: leg.action };
   }
 
   /** The balance of its wallet at the look-up without what came after the day, and with what came since. */
-  function reserveOf(pool: string, jetton: string, lookedUp?: { balance: bigint; lt: bigint }): bigint {
-    const wallet = store.truth
-      .entities()
-      .jettonWallets()
-      .find((one) => one.owner === pool && one.jetton === jetton);
-    if (wallet === undefined) throw new TypeError('the pool has no wallet');
-    const { balance, lt } = lookedUp ?? {
-      balance: BigInt(wallet.balance),
-      lt: BigInt(wallet.last_transaction_lt),
-    };
+  function reserveOf(pool: string, jetton: string, { balance, lt }: { balance: bigint; lt: bigint }): bigint {
     const moved = jettonMovements(store.truth, store.span).filter(
       (one) => one.account === pool && one.jetton === jetton,
     );
@@ -73,70 +62,64 @@ describe('a pool that holds its jettons itself', () => {
     return balance - sum(after.map(({ amount }) => amount)) + sum(since.map(({ amount }) => amount));
   }
 
-  /** Without the pool's other pairs: the reserves of a pool with several pairs cannot be told apart. */
-  const withoutOthers = ({ pool, own }: ReturnType<typeof chosen>) =>
-    legs
-      .filter((leg) => poolOf(leg.action.details) === pool && marketOf(leg) !== own)
-      .map(({ action }) => `delete from actions where action_id = '${action.action_id}'`);
-
   const question = (pool: string) =>
-    `select reserve_1_raw, reserve_2_raw, reserve_1, asset_1 from dex_pools where day = '${FIRST}' and pool = '${pool}'`;
-
-  test('has reserves as last known, with the changes since', async () => {
-    const { pool, one, two, own } = chosen();
-    const rows = await asked(withoutOthers({ pool, one, two, own }), question(pool));
-    expect(rows).toHaveLength(1);
-    expect(rows[0]).toMatchObject({
-      asset_1: one,
-      reserve_1_raw: String(reserveOf(pool, one)),
-      reserve_2_raw: String(reserveOf(pool, two)),
-    });
-  });
+    `select reserve_1_raw, reserve_2_raw, asset_1 from dex_pools where day = '${FIRST}' and pool = '${pool}'`;
 
   test('counts what moved after a look-up that ran first', async () => {
-    const { pool, one, two, own } = chosen();
+    const { pool, one } = chosen();
     const lookedUp = { balance: 10n ** 20n, lt: 0n };
     const rows = await asked(
       [
-        ...withoutOthers({ pool, one, two, own }),
         `update jetton_wallets set balance = ${lookedUp.balance}, last_transaction_lt = 0 where owner = '${pool}' and jetton = '${one}'`,
       ],
       question(pool),
     );
-    expect(rows[0]?.['reserve_1_raw']).toBe(String(reserveOf(pool, one, lookedUp)));
+    expect(rows[0]).toMatchObject({
+      asset_1: one,
+      reserve_1_raw: String(reserveOf(pool, one, lookedUp)),
+    });
   });
 
   test('has none if it trades other pairs on the day, or if its wallet was never looked up', async () => {
-    const { pool, one, two, own } = chosen();
-    const others = withoutOthers({ pool, one, two, own });
-    expect(others.length).toBeGreaterThan(0);
-    for (const row of await asked([], question(pool))) expect(row['reserve_1_raw']).toBe(null);
-    const [row] = await asked(
-      [...others, `delete from jetton_wallets where owner = '${pool}'`],
+    const { pool, action } = chosen();
+    const { details, action_id } = action;
+    const asset = `0:${'EF'.repeat(32)}`;
+    const other = JSON.stringify({
+      action_id: 'other',
+      details: {
+        ...details,
+        asset_out: asset,
+        dex_outgoing_transfer: { ...details.dex_outgoing_transfer, asset },
+      },
+    });
+    const stays = `delete from actions where type = 'dex_withdraw_liquidity' and details->>'pool' = '${pool}'`;
+    const pairs = await asked(
+      [
+        stays,
+        `insert into actions select (jsonb_populate_record(null::actions, to_jsonb(a) || '${other}')).* from actions a where action_id = '${action_id}'`,
+      ],
       question(pool),
     );
+    expect(pairs).toHaveLength(2);
+    for (const row of pairs) expect(row['reserve_1_raw']).toBe(null);
+    const [row] = await asked([stays, `delete from jetton_wallets where owner = '${pool}'`], question(pool));
     expect(row).toMatchObject({ reserve_1_raw: null, reserve_2_raw: null });
-  });
-
-  test('is worth both reserves at the prices of the day', async () => {
-    const { pool, one, two, own } = chosen();
-    const [row] = await asked(
-      withoutOthers({ pool, one, two, own }),
-      `select p.tvl_ton::float8 as tvl, (p.reserve_1 * a.price_ton + p.reserve_2 * b.price_ton)::float8 as expected, p.lp_supply, p.lp_price_ton
-       from dex_pools p left join daily_prices a on a.day = p.day and a.asset = p.asset_1
-       left join daily_prices b on b.day = p.day and b.asset = p.asset_2 where p.day = '${FIRST}' and p.pool = '${pool}'`,
-    );
-    expect(row?.['tvl'] === null).toBe(row?.['expected'] === null);
-    expect(Number(row?.['tvl'] ?? 0)).toBeCloseTo(Number(row?.['expected'] ?? 0), 6);
-    expect(row).toMatchObject({ lp_supply: null, lp_price_ton: null });
   });
 });
 
 describe('a pool whose assets are kept by a router or a vault', () => {
-  /** A pool that traded TON on the first day, and a moment between its trades. */
+  /** A pool without LP tokens of its own that traded TON on the first day, and a moment between its trades. */
   function chosen() {
+    const masters = new Set(
+      store.truth
+        .entities()
+        .jettonMasters()
+        .map(({ address }) => address),
+    );
     const markets = groupBy(
-      legs.filter((leg) => dayOf(leg.utime) === FIRST && pairOf(leg).includes('TON')),
+      legs.filter(
+        (leg) => dayOf(leg.utime) === FIRST && pairOf(leg).includes('TON') && !masters.has(leg.pool ?? ''),
+      ),
       marketOf,
     );
     const [all] = [...markets.values()].sort((a, b) => b.length - a.length);
@@ -145,8 +128,14 @@ describe('a pool whose assets are kept by a router or a vault', () => {
     if (leg === undefined) throw new TypeError('no pool traded TON');
     const jetton = pairOf(leg).find((asset) => asset !== 'TON') ?? '';
     const moment = ordered[Math.floor(ordered.length / 2)]?.utime ?? 0;
-    return { pool: poolOf(leg.action.details), jetton, ordered, moment };
+    return { pool: leg.pool ?? '', jetton, ordered, moment };
   }
+
+  /** Its assets are not in its own wallets, and no share of them was withdrawn. */
+  const kept = (pool: string) => [
+    `delete from jetton_wallets where owner = '${pool}'`,
+    `delete from actions where type = 'dex_withdraw_liquidity' and details->>'pool' = '${pool}'`,
+  ];
 
   const [TON, JETTON, BURNED, SUPPLY] = [7_000_000_001n, 3_000_000n, 1000n, 50_000n] as const;
 
@@ -220,6 +209,7 @@ describe('a pool whose assets are kept by a router or a vault', () => {
     const later = Math.max(...ordered.map(({ utime }) => utime)) + 1;
     const rows = await asked(
       [
+        ...kept(pool),
         master(pool),
         withdrawal(pool, jetton, { utime: moment - 1, details: { amount_1: '1' } }),
         withdrawal(pool, jetton, { utime: moment }),
@@ -251,10 +241,9 @@ describe('a pool whose assets are kept by a router or a vault', () => {
   test('has none if there was no withdrawal, or its LP tokens are not known', async () => {
     const { pool, jetton, moment } = chosen();
     const none = { reserve_1_raw: null, reserve_2_raw: null, tvl_ton: null, lp_price_ton: null };
-    expect((await asked([master(pool)], question(pool, jetton)))[0]).toMatchObject(none);
-    expect(
-      (await asked([withdrawal(pool, jetton, { utime: moment })], question(pool, jetton)))[0],
-    ).toMatchObject({
+    expect((await asked([...kept(pool), master(pool)], question(pool, jetton)))[0]).toMatchObject(none);
+    const changes = [...kept(pool), withdrawal(pool, jetton, { utime: moment })];
+    expect((await asked(changes, question(pool, jetton)))[0]).toMatchObject({
       ...none,
       lp_supply_raw: null,
     });

@@ -98,7 +98,7 @@ describe('plan', () => {
 });
 
 test('plan estimates rows of pools that the database does not know yet', async () => {
-  const network = { start: START, duration: 4500, load: 1, accounts: 100, electionSeconds: 1200 };
+  const network = { start: START, duration: 4500, load: 2, accounts: 100, electionSeconds: 1200 };
   const [own, small] = await Promise.all([openTestStore(), startSimulator(network)]);
   try {
     const there = { ...settings, DATABASE_URL: own.url, TONCENTER_NETWORK: small.url };

@@ -54,7 +54,7 @@ test('verify prints what each check examined, and ends with 0 if all is proved',
 });
 
 test('verify names the holes and their causes and ends with 3; --repair fills them', async () => {
-  await store.database.run(sql`delete from ton.transactions where utime = to_timestamp(${START + 200})`);
+  await store.database.run(sql`delete from ton.transactions where utime = to_timestamp(${START + 201})`);
   const found = await run('verify', ...RANGE, '--json');
   expect(found.code).toBe(3);
   const report = JSON.parse(found.stdout) as {

@@ -144,7 +144,10 @@ test('one of two daemons verifies', async () => {
 });
 
 test('a hole that a second reading does not fill is a gap of the source: refused for a growing time, never verified', async () => {
-  const gone = [...simulator.truth.transactions({ from: START + 300, to: START + 500 })][0]!;
+  // It came from outside, and sent one message at most.
+  const gone = [...simulator.truth.transactions({ from: START + 300, to: START + 500 })].find(
+    ({ in_msg, out_msgs }) => in_msg?.source === null && out_msgs.length < 2,
+  )!;
   hidden = gone.hash;
   await store.database.run(sql`delete from ton.transactions where hash = ${hidden}`);
   await store.database.run(sql`update etl.coverage set verified = '{}'`);
@@ -174,8 +177,9 @@ test('a hole that a second reading does not fill is a gap of the source: refused
   ]);
   // Seconds whose verification depends on the gap, through its account or its messages, wait with it.
   const open = without([{ from: range.from, to: range.to - 120 }], await verified('transactions'));
-  expect(open[0]).toEqual({ from: gone.now, to: gone.now + 1 });
-  expect(lengthOf(open)).toBeLessThanOrEqual(3);
+  expect(without([{ from: gone.now, to: gone.now + 1 }], open)).toEqual([]);
+  // Those of the transactions before and after it, and of the one that received its message.
+  expect(lengthOf(open)).toBeLessThanOrEqual(4);
 
   // The planner does the same after the pause: it reads the second, and finds it missing again.
   await store.database.run(sql`update etl.refused set retry_at = now()`);

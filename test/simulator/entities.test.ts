@@ -4,7 +4,7 @@ import { makeValidator } from './open-api.ts';
 import { hasOpenapi, NO_OPENAPI } from '../support/shared-data.ts';
 
 const START = 1_767_225_600;
-const NETWORK = { start: START, duration: 600, load: 20, accounts: 400 };
+const NETWORK = { start: START, duration: 900, load: 20, accounts: 400 };
 
 async function get(simulator: Simulator, path: string): Promise<{ status: number; body: unknown }> {
   const response = await fetch(simulator.url + path);

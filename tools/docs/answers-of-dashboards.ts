@@ -71,15 +71,17 @@ function openOffers(network: Network) {
   const events = done(network, ...kinds, ...ends)
     .map(({ type, details, trace_end_utime, end_lt }) => {
       const named = details as {
-        nft_item: string;
-        nft_collection: string;
+        nft_item?: string;
+        /** How a change of price names its item; it names no collection. */
+        nft_address?: string;
+        nft_collection?: string;
         full_price?: string;
         price?: string;
       };
       return { type, ...named, utime: trace_end_utime, lt: BigInt(end_lt) };
     })
     .sort((a, b) => a.utime - b.utime || compare(a.lt, b.lt));
-  const last = new Map(events.map((event) => [event.nft_item, event]));
+  const last = new Map(events.map((event) => [event.nft_item ?? event.nft_address, event]));
   return [...last.values()].filter(({ type }) => type === 'nft_put_on_sale' || type === 'nft_update_sale');
 }
 
@@ -241,8 +243,8 @@ export const answersOfDashboards: Readonly<Record<string, Answer>> = {
       .map(({ gained, ...rest }) => ({ ...rest, gained_ton: ton(gained) })),
 
   'What is the cheapest offer of each collection?': (network) =>
-    count(openOffers(network), ({ nft_collection }) => nft_collection).map(({ name, own }) => ({
-      collection_address: name,
+    count(openOffers(network), ({ nft_collection }) => nft_collection ?? '').map(({ name, own }) => ({
+      collection_address: name === '' ? null : name,
       offers: own.length,
       floor: ton(own.map(({ full_price, price }) => BigInt(full_price ?? price ?? 0)).sort(compare)[0] ?? 0n),
     })),

@@ -1,5 +1,6 @@
 import { friendlyAddress } from './address-json.ts';
-import { SLOTS, type Role } from '../network/chain/tables/accounts.ts';
+import { poolAt, isLpMaster } from '../network/chain/exchanges.ts';
+import type { Role } from '../network/chain/tables/accounts.ts';
 import type { World } from '../network/chain/world.ts';
 import { mix32 } from '../random.ts';
 import { isOfManyDecimals } from './payload.ts';
@@ -23,8 +24,13 @@ export function jettonSymbol(index: number): string {
 
 /** What the content of a jetton says of its decimals: of all kinds, sometimes no number, sometimes nothing. */
 export function jettonDecimals(index: number): string | undefined {
-  if (isOfManyDecimals(Math.floor(index / SLOTS))) return '18';
+  if (isOfManyDecimals(index)) return '18';
   return index % 8 === 5 ? undefined : ['9', '6', 'nine', '0'][(index >> 1) % 4];
+}
+
+/** How the LP tokens of a pool are described. */
+export function lpContent(index: number) {
+  return { name: `Pool ${index} LP`, symbol: `LP${index}`, description: 'Share of a pool' };
 }
 
 /** True if no program can read the content of a jetton. */
@@ -36,9 +42,10 @@ export function addressBook(world: World, addresses: readonly string[]): Record<
   for (const address of new Set(addresses)) {
     const account = world.accounts.find(address);
     const role = account === undefined ? undefined : world.accounts.role(account);
-    const named = account !== undefined && role === 'wallet' && mix32(account) % 20 === 0;
+    const isWallet = account !== undefined && role === 'wallet' && !world.accounts.isExchange(account);
+    const named = isWallet && mix32(account) % 20 === 0;
     book[address] = {
-      user_friendly: friendlyAddress(address, role !== 'wallet', world.options.globalId !== -239),
+      user_friendly: friendlyAddress(address, !isWallet, world.options.globalId !== -239),
       domain: named ? `w${account}.ton` : null,
       interfaces: account === undefined || role === undefined ? null : interfacesOf(world, account, role),
     };
@@ -47,6 +54,10 @@ export function addressBook(world: World, addresses: readonly string[]): Record<
 }
 
 function interfacesOf(world: World, account: number, role: Role): readonly string[] {
+  if (world.accounts.isExchange(account)) {
+    const { dex, hasLp } = poolAt(world.accounts, account);
+    return [`${dex}_pool`, ...(hasLp ? ['jetton_master'] : [])];
+  }
   return world.isPool(account) ? ['tv_pool'] : INTERFACES[role];
 }
 
@@ -81,6 +92,10 @@ function tokenInfo(world: World, account: number): object | undefined {
         image: `https://example.org/coin/${index}.png`,
         ...decimalsFound(index),
       };
+    case 'wallet':
+      return isLpMaster(accounts, account)
+        ? { valid: true, type: 'jetton_masters', ...lpContent(index), extra: { decimals: '9' } }
+        : undefined;
     case 'nft_collection':
       return {
         valid: true,
@@ -99,7 +114,7 @@ function tokenInfo(world: World, account: number): object | undefined {
       };
     case 'jetton_wallet': {
       const owner = accounts.jettonWalletOwner(account);
-      const jetton = accounts.address(accounts.jettonMaster(owner, accounts.jettonSlot(account)));
+      const jetton = accounts.address(accounts.masterOf(account));
       return {
         valid: true,
         type: 'jetton_wallets',

@@ -6,7 +6,7 @@ import type { World } from '../network/chain/world.ts';
 import { mix32 } from '../random.ts';
 import { extraCurrencies } from './account-state-json.ts';
 import { comment, queryId } from './comment.ts';
-import { jettonDestination, otherParty } from '../network/chain/jetton-parties.ts';
+import { poolAt, type Dex } from '../network/chain/exchanges.ts';
 import { address, FORWARDED, jettonAmount, responseDestination, varUint } from './payload.ts';
 
 export interface MessageContentJson {
@@ -55,7 +55,19 @@ const OPCODES: Readonly<Partial<Record<Op, number>>> = {
   nft_mint: 0x00000001,
   bounced: 0xffffffff,
   deploy: 0x9c610de3,
+  dex_deposit: 0xd55e4686,
+  dex_withdraw: 0xd73ac09d,
+  dex_payout: 0x474f86cf,
 };
+
+/** Orders to swap, by the exchange; DeDust has another one between two pools. */
+const SWAPS: Readonly<Record<Dex, number>> = {
+  dedust: 0x61ee542d,
+  stonfi: 0x25938561,
+  stonfi_v2: 0x6664de2a,
+  tonco: 0xa7fb58f8,
+};
+const SWAP_ON = 0x72aca8aa;
 
 /** Bytes of body data, so that pages weigh what real ones do. */
 const SIZES: Readonly<Partial<Record<Op, number>>> = {
@@ -85,7 +97,14 @@ export function opcodeOf(world: World, message: number): number | undefined {
   if (op === 'wallet_signed') return mix32(message);
   if (op === 'call') return mix32((world.messages.destination.get(message) % 13) + 1000);
   if (op === 'log') return mix32((world.messages.source.get(message) % 7) + 2000);
+  if (op === 'dex_swap') return swapOpcode(world, message);
   return OPCODES[op];
+}
+
+function swapOpcode({ accounts, messages, traces }: World, message: number): number {
+  const { dex } = poolAt(accounts, messages.destination.get(message));
+  const isFirst = traces.partner.get(messages.trace.get(message)) === messages.destination.get(message);
+  return isFirst || dex !== 'dedust' ? SWAPS[dex] : SWAP_ON;
 }
 
 /** `0x` and eight lower-case digits. */
@@ -200,7 +219,8 @@ function decodedBody(world: World, message: number): object | null {
   const trace = messages.trace.get(message);
   const op = messages.opOf(message);
   const common = { '@type': op, query_id: queryId(trace) };
-  const amount = (): object => varUint(jettonAmount(world, trace, jettonSender(world, message)));
+  const amount = (): object => varUint(jettonAmount(world, message, masterMoved(world, message)));
+  const party = (): object => address(world, messages.party.get(message));
   switch (op) {
     case 'text_comment':
       return { '@type': 'text_comment', comment: comment(message), type: 'text_comment' };
@@ -208,14 +228,14 @@ function decodedBody(world: World, message: number): object | null {
       return {
         ...common,
         amount: amount(),
-        destination: address(world, jettonDestination(world, message)),
+        destination: party(),
         response_destination: responseAddress(world, message),
         custom_payload: { '@type': 'nothing_from_maybe' },
         forward_ton_amount: varUint(FORWARDED),
       };
     case 'jetton_internal_transfer':
     case 'jetton_notify':
-      return { ...common, amount: amount(), sender: address(world, jettonSender(world, message)) };
+      return { ...common, amount: amount(), sender: party() };
     case 'excess':
       return common;
     case 'nft_ownership_assigned':
@@ -225,25 +245,20 @@ function decodedBody(world: World, message: number): object | null {
   }
 }
 
-/** Whose jettons a message of a transfer moves. */
-function jettonSender(world: World, message: number): number {
-  const { messages, accounts, traces } = world;
-  const source = messages.source.get(message);
-  switch (messages.opOf(message)) {
-    case 'jetton_transfer':
-      return source;
-    case 'jetton_notify':
-      return otherParty(world, messages.trace.get(message), messages.destination.get(message));
-    default:
-      return accounts.role(source) === 'jetton_wallet'
-        ? accounts.jettonWalletOwner(source)
-        : traces.actor.get(messages.trace.get(message));
-  }
+/** The master of the jettons that a message moves: one of its ends is a jetton wallet. */
+function masterMoved({ messages, accounts }: World, message: number): number {
+  const [source, destination] = [messages.source.get(message), messages.destination.get(message)];
+  return accounts.masterOf(accounts.role(destination) === 'jetton_wallet' ? destination : source);
 }
+
+const UNKNOWN: ReadonlySet<Op> = new Set<Op>([
+  ...(['empty', 'call', 'log', 'bounced', 'deploy', 'nft_mint'] as const),
+  ...(['dex_swap', 'dex_deposit', 'dex_withdraw', 'dex_payout'] as const),
+]);
 
 /** The decoder's name for an opcode. */
 function decodedOpcode(world: World, message: number): string | null {
   if (world.messages.outTransaction.get(message) === NONE) return null;
   const op = world.messages.opOf(message);
-  return ['empty', 'call', 'log', 'bounced', 'deploy', 'nft_mint'].includes(op) ? null : op;
+  return UNKNOWN.has(op) ? null : op;
 }

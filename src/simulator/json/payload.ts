@@ -1,5 +1,6 @@
 import type { BocMaker } from '../network/chain/boc.ts';
-import { dexOf, otherParty, sentAmount } from '../network/chain/jetton-parties.ts';
+import { poolAt } from '../network/chain/exchanges.ts';
+import { SLOTS, type Accounts } from '../network/chain/tables/accounts.ts';
 import type { World } from '../network/chain/world.ts';
 import { mix32 } from '../random.ts';
 import { comment } from './comment.ts';
@@ -7,26 +8,20 @@ import { comment } from './comment.ts';
 /** What a jetton or an item forwards with its notification, nanotons. */
 export const FORWARDED = '10000000';
 
-/** Jettons of some groups of wallets have 18 decimals: their amounts are beyond every machine number. */
-const MANY_DECIMALS = '000000000000';
-
-/** What a party of a trace (default: who began it) sends of its jettons, in their least units. */
-export function jettonAmount(world: World, trace: number, sender = world.traces.actor.get(trace)): string {
-  return jettonUnits(world, world.traces.actor.get(trace), sentAmount(world, trace, sender));
+/** What a message of jettons moves of a master's jettons, in least units. */
+export function jettonAmount({ accounts, messages }: World, message: number, master: number): string {
+  return jettonUnits(accounts, master, messages.amount.get(message));
 }
 
-/** An amount of a jetton of a wallet's group, as it is counted inside, in least units. */
-export function jettonUnits({ accounts }: World, wallet: number, amount: number): string {
-  return String(amount) + (amount !== 0 && isOfManyDecimals(accounts.groupOf(wallet)) ? MANY_DECIMALS : '');
+/** An amount of a jetton in least units: those of 18 decimals are beyond every machine number. */
+export function jettonUnits(accounts: Accounts, master: number, amount: number): string {
+  const index = accounts.role(master) === 'jetton_master' ? accounts.indexInRole(master) : 0;
+  const zeros = isOfManyDecimals(index) && amount !== 0 ? (index % SLOTS === 0 ? 21 : 12) : 0;
+  return String(amount) + '0'.repeat(zeros);
 }
 
-/** True if the jettons of a trace have 18 decimals. */
-export function hasManyDecimals({ traces, accounts }: World, trace: number): boolean {
-  return isOfManyDecimals(accounts.groupOf(traces.actor.get(trace)));
-}
-
-/** True if the jettons of a group of wallets have 18 decimals. */
-export const isOfManyDecimals = (group: number): boolean => group % 5 === 1;
+/** True if a jetton has 18 decimals: one of such a pair costs next to nothing. */
+export const isOfManyDecimals = (index: number): boolean => Math.floor(index / SLOTS) % 5 === 1;
 
 /** The account to which a token message sends the rest of its value: the trace's starter, or none. */
 export function responseDestination(world: World, message: number): number | undefined {
@@ -65,19 +60,19 @@ function swapOrder(world: World, message: number): object | null {
   const { messages, traces, accounts } = world;
   const trace = messages.trace.get(message);
   const actor = traces.actor.get(trace);
+  const pool = messages.party.get(message);
   const isOrder =
     traces.purposeOf(trace) === 'jetton_swap' &&
     messages.source.get(message) === actor &&
-    dexOf(trace) === 'stonfi';
+    poolAt(accounts, pool).dex === 'stonfi';
   if (!isOrder) return null;
-  const exchange = otherParty(world, trace, actor);
   // A few apps bring most of the trades.
   const app = accounts.account('wallet', mix32(trace + 8) % Math.min(5, accounts.wallets));
   const hasReferral = mix32(trace + 9) % 3 !== 0;
   return {
     '@type': 'stonfi_swap_forward_payload',
-    token_wallet: address(world, accounts.jettonWallet(exchange, 1)),
-    min_out: varUint(String(sentAmount(world, trace, exchange))),
+    token_wallet: address(world, accounts.jettonWallet(pool, 1)),
+    min_out: varUint('1'),
     to_address: address(world, actor),
     referral_address: hasReferral
       ? { '@type': 'just', value: address(world, app) }

@@ -1,5 +1,4 @@
 import type { BocMaker } from '../network/chain/boc.ts';
-import { jettonDestination } from '../network/chain/jetton-parties.ts';
 import { nftReceiver } from '../network/chain/generate/reactions.ts';
 import type { World } from '../network/chain/world.ts';
 import { queryId } from './comment.ts';
@@ -65,8 +64,8 @@ export function jettonParties(world: World, row: number): TokenPartiesJson {
   const from = accounts.jettonWalletOwner(item);
   const message = transactions.inMessage.get(row);
   const burns = messages.opOf(message) === 'jetton_burn';
-  const to = burns ? from : jettonDestination(world, message);
-  return { from, to, item, group: accounts.jettonMaster(from, accounts.jettonSlot(item)) };
+  const to = burns ? from : messages.party.get(message);
+  return { from, to, item, group: accounts.masterOf(item) };
 }
 
 /** The parties of a transaction that received an nft_transfer message. */
@@ -115,7 +114,7 @@ export function jettonTransferJson(world: World, bocs: BocMaker, row: number): J
     ...carrier(world, bocs, row),
     source: accounts.address(from),
     destination: accounts.address(to),
-    amount: jettonAmount(world, transactions.trace.get(row), from),
+    amount: jettonAmount(world, transactions.inMessage.get(row), group),
     source_wallet: accounts.address(item),
     jetton_master: accounts.address(group),
     forward_ton_amount: FORWARDED,
@@ -132,7 +131,7 @@ export function jettonBurnJson(world: World, bocs: BocMaker, row: number): Jetto
     owner: accounts.address(from),
     jetton_wallet: accounts.address(item),
     jetton_master: accounts.address(group),
-    amount: jettonAmount(world, transactions.trace.get(row)),
+    amount: jettonAmount(world, transactions.inMessage.get(row), group),
   };
 }
 

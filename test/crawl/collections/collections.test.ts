@@ -14,7 +14,7 @@ import { openTestStore, type TestStore } from '../../support/database/database.t
 import { rebuilt } from '../../support/rebuild/rebuild-collections.ts';
 
 const START = 1_767_225_600;
-const NETWORK = { start: START, duration: 300, load: 12, accounts: 400 };
+const NETWORK = { start: START, duration: 300, load: 16, accounts: 400 };
 
 let store: TestStore;
 beforeEach(async () => {

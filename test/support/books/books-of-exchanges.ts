@@ -59,6 +59,25 @@ export function poolOf(swap: Swap): string {
     : swap.dex_incoming_transfer.destination;
 }
 
+/** Opcodes of the messages that order a pool to swap. */
+const ORDERS = ['0x25938561', '0x6664de2a', '0x61ee542d', '0x72aca8aa', '0xa7fb58f8'];
+
+/** Says which pools a swap went through, in their order: those that were ordered to swap. */
+export function poolsOrdered(truth: Truth, span: Range): (action: ActionJson) => string[] {
+  const orders = new Map(
+    [...truth.transactions(span)].flatMap(({ hash, account, in_msg: order }) =>
+      ORDERS.includes(order?.opcode ?? '')
+        ? [[hash, { account, lt: BigInt(order?.created_lt ?? 0) }] as const]
+        : [],
+    ),
+  );
+  return ({ transactions }) =>
+    transactions
+      .flatMap((hash) => orders.get(hash) ?? [])
+      .sort((a, b) => Number(a.lt - b.lt))
+      .map(({ account }) => account);
+}
+
 /** The rows of ton.dex_volume for a range: trades of a jetton for TON, by day, exchange, pool and jetton. */
 export function tonVolumes(truth: Truth, span: Range) {
   const trades = [...truth.actions(span, actionTypes)].filter(isSwap).flatMap((action) => {

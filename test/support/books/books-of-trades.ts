@@ -1,7 +1,7 @@
 import { actionTypes } from '../../../jobs/actions.ts';
 import type { JettonMasterJson } from '../../../src/simulator/network/entities/token-entities.ts';
 import type { Range } from '../../../src/range.ts';
-import { assetsOf, isSwap, PROXIES, type SwapAction } from './books-of-exchanges.ts';
+import { assetsOf, isSwap, poolOf, poolsOrdered, PROXIES, type SwapAction } from './books-of-exchanges.ts';
 import { groupBy } from './facts.ts';
 import type { Truth } from '../simulator/truth.ts';
 
@@ -18,6 +18,8 @@ export interface TradeLeg {
   readonly utime: number;
   readonly hour: number;
   readonly trader: string;
+  /** The pool of the leg; null if no order is known, and the swap has several legs. */
+  readonly pool: string | null;
   readonly leg: number;
   readonly legs: number;
   readonly sold: Side;
@@ -48,6 +50,7 @@ const sideOf = (asset: string | null, amount: string | null): Side => ({
 
 /** Every leg of every swap that succeeded, in the order of the source. */
 export function legsOf(truth: Truth, span: Range): TradeLeg[] {
+  const poolsOfSwap = poolsOrdered(truth, span);
   const swaps = [...truth.actions(span, actionTypes)]
     .filter(isSwap)
     .filter(({ success }) => success !== false);
@@ -71,12 +74,14 @@ export function legsOf(truth: Truth, span: Range): TradeLeg[] {
               bought: sideOf(whole.out, went.amount),
             },
           ];
+    const pools = poolsOfSwap(action);
     return hops.map((hop, leg) => ({
       ...hop,
       action,
       utime,
       hour: utime - (utime % 3600),
       trader,
+      pool: pools[leg] ?? (hops.length === 1 ? poolOf(details) : null),
       leg,
       legs: hops.length,
     }));

@@ -9,7 +9,9 @@ import { mix32 } from '../../random.ts';
 import { call, deployment, ends } from './call-details.ts';
 import { legOf, succeeded, type NetworkAction, type Leg } from './made-action.ts';
 import { contractActions } from './contract-actions.ts';
+import { deposit, swap, withdrawal } from './exchange-actions.ts';
 import { jettonBurn, jettonMint, jettonTransfers, nftMint, nftTransfer } from './token-actions.ts';
+import type { Purpose } from '../chain/tables/trace-table.ts';
 
 /** One in this many traces is never classified. */
 const UNCLASSIFIED = 40;
@@ -81,11 +83,18 @@ function only(row: number, type: string, details: () => object): NetworkAction {
 
 function actionsOfLeg(leg: Leg): NetworkAction[] {
   const op = leg.world.messages.opOf(leg.message);
-  return (KNOWN[op] ?? tonTransfer)(leg);
+  const onExchange = EXCHANGES[leg.world.traces.purposeOf(leg.trace)];
+  return (onExchange ?? KNOWN[op] ?? tonTransfer)(leg);
 }
 
+const EXCHANGES: Readonly<Partial<Record<Purpose, (leg: Leg) => NetworkAction[]>>> = {
+  jetton_swap: swap,
+  dex_deposit: deposit,
+  dex_withdraw: withdrawal,
+};
+
 const KNOWN: Readonly<Partial<Record<Op, (leg: Leg) => NetworkAction[]>>> = {
-  jetton_transfer: jettonTransfers,
+  jetton_transfer: (leg) => jettonTransfers(leg).slice(0, 1),
   jetton_burn: jettonBurn,
   jetton_mint: jettonMint,
   nft_mint: nftMint,

@@ -252,11 +252,11 @@ export function contractActions(leg: Leg): NetworkAction[] {
     return [dice < 60 ? shaped(leg, 'stake_deposit', DEPOSIT) : shaped(leg, 'stake_withdrawal', WITHDRAWAL)];
   if (dice < 35) return [called];
   if (dice < 38) return [{ ...action(leg, 'unknown', unknownDetails), success: null }];
-  const shapes = dice < 68 ? BASIC_SHAPES : COMPOSITE_SHAPES;
+  const shapes = dice < 60 ? BASIC_SHAPES : dice < 82 ? COMPOSITE_SHAPES : MARKET_SHAPES;
   const [type, shape] = shapes[mix32(leg.message + 22) % shapes.length] ?? ['call_contract', {}];
   const [chosen, its] = INSTEAD[type]?.[mix32(leg.message + 23) % 4] ?? [type, shape];
   const typed = shaped(leg, chosen, its);
-  return shapes === BASIC_SHAPES ? [typed] : [typed, { ...called, ancestors: [chosen] }];
+  return type in BASIC ? [typed] : [typed, { ...called, ancestors: [chosen] }];
 }
 
 function action(leg: Leg, type: string, details: () => object): NetworkAction {
@@ -299,46 +299,6 @@ const BASIC = {
   },
   delete_dns: { hash: m.hash, source: m.actor, asset: m.contract, nft_collection: m.collection },
   renew_dns: { source: m.actor, asset: m.contract, nft_collection: m.collection },
-  dex_deposit_liquidity: {
-    dex: m.oneOf('dedust', 'stonfi', 'stonfi_v2', 'tonco'),
-    amount_1: m.value,
-    amount_2: m.amount,
-    asset_1: m.nothing,
-    asset_2: m.asset(1),
-    user_jetton_wallet_1: m.nothing,
-    user_jetton_wallet_2: m.jettonWallet(1),
-    source: m.actor,
-    pool: m.contract,
-    destination_liquidity: m.contract,
-    lp_tokens_minted: m.maybe(m.amount),
-    target_asset_1: m.nothing,
-    target_asset_2: m.maybe(m.asset(1)),
-    target_amount_1: m.maybe(m.amount),
-    target_amount_2: m.maybe(m.amount),
-    vault_excesses: m.some(m.nested({ asset: m.asset(0), amount: m.amount })),
-    tick_lower: m.maybe(m.tick),
-    tick_upper: m.maybe(m.tick),
-    nft_index: m.maybe(m.index),
-    nft_address: m.maybe(m.item),
-  },
-  dex_withdraw_liquidity: {
-    dex: m.oneOf('dedust', 'stonfi', 'tonco'),
-    amount_1: m.amount,
-    amount_2: m.amount,
-    asset_1: m.asset(0),
-    asset_2: m.asset(1),
-    user_jetton_wallet_1: m.jettonWallet(0),
-    user_jetton_wallet_2: m.jettonWallet(1),
-    lp_tokens_burnt: m.amount,
-    is_refund: m.yesNo,
-    source: m.actor,
-    pool: m.contract,
-    destination_liquidity: m.contract,
-    burnt_nft_index: m.maybe(m.index),
-    burnt_nft_address: m.maybe(m.item),
-    tick_lower: m.maybe(m.tick),
-    tick_upper: m.maybe(m.tick),
-  },
   election_deposit: { stake_holder: m.actor, amount: m.value },
   election_recover: { stake_holder: m.actor, amount: m.maybe(m.amount) },
   stake_deposit: {
@@ -377,6 +337,14 @@ const BASIC = {
 } as const satisfies Readonly<Record<string, MembersShape>>;
 
 const BASIC_SHAPES: readonly (readonly [string, MembersShape])[] = Object.entries(BASIC);
+
+/** What is done with items on offer, which calls are more often than the rest. */
+const MARKET_SHAPES: readonly (readonly [string, MembersShape])[] = [
+  ['auction_bid', BASIC.auction_bid],
+  ['auction_outbid', COMPOSITE.auction_outbid],
+  ['nft_put_on_sale', COMPOSITE.nft_put_on_sale],
+  ['nft_cancel_sale', COMPOSITE.nft_cancel_sale],
+];
 
 /** What nominators do with their pools. */
 const { stake_deposit: DEPOSIT, stake_withdrawal: WITHDRAWAL } = BASIC;

@@ -105,13 +105,10 @@ export const small: Member = (leg, place) => dice(leg, place) % 250;
 
 /** Beyond 2^53: printed as a number all the same. */
 export const huge: Member = (leg, place) =>
-  (BigInt(dice(leg, place) | 1) << 31n) + BigInt(dice(leg, place + 1)) + 9_007_199_254_740_993n;
+  (BigInt((dice(leg, place) | 1) >>> 0) << 31n) + BigInt(dice(leg, place + 1)) + 9_007_199_254_740_993n;
 
 /** A number as text. */
 export const count: Member = (leg, place) => String(dice(leg, place) % 100_000);
-
-/** A number as text that may be below zero. */
-export const tick: Member = (leg, place) => String((dice(leg, place) % 200_000) - 100_000);
 export const second: Member = ({ world, receiver }) => world.utimeOf(receiver) + 86_400;
 export const nothing: Member = () => null;
 

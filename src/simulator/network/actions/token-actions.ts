@@ -4,41 +4,26 @@ import {
   customPayload,
   FORWARDED,
   forwardPayload,
-  hasManyDecimals,
   jettonAmount,
-  jettonUnits,
   responseDestination,
 } from '../../json/payload.ts';
 import { hasCollection, jettonParties, nftParties } from '../../json/token-json.ts';
-import { dexOf, otherParty, sentAmount, wasTaken, type Dex } from '../chain/jetton-parties.ts';
+import { wasTaken } from '../chain/exchanges.ts';
+import { NONE } from '../chain/tables/block-table.ts';
 import type { World } from '../chain/world.ts';
 import { mix32 } from '../../random.ts';
 import { succeeded, type NetworkAction, type Leg } from './made-action.ts';
 
-/** The jetton as which STON.fi v1 moves TON: the server names it as the asset. */
-const PROXY_TON = '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C';
-
-/** A jetton transfer, or a swap if the exchange paid back: then the two transfers are its hidden parts. */
-export function jettonTransfers(leg: Leg): NetworkAction[] {
-  const there = transfer(leg, leg.receiver, []);
-  if (leg.world.traces.purposeOf(leg.trace) !== 'jetton_swap') return [there];
-  const back = leg.transactions.find(
-    (row) => row !== leg.receiver && receivedOp(leg.world, row) === 'jetton_transfer',
-  );
-  if (back === undefined || !succeeded(leg) || !wasTaken(leg.world, back)) return [there];
-  const parts = [leg.receiver, back].map((row) => transfer(leg, row, ['jetton_swap']));
-  const swap: NetworkAction = {
-    type: 'jetton_swap',
-    ancestors: [],
-    transactions: leg.transactions,
-    success: true,
-    details: () => swapDetails(leg, leg.receiver, back),
-  };
-  return [swap, ...parts];
+/** The transfers of jettons that a leg is made of: parts of an action that has the type of their ancestor, if any. */
+export function jettonTransfers(leg: Leg, ancestors: readonly string[] = []): NetworkAction[] {
+  return leg.transactions
+    .filter((row) => receivedOp(leg.world, row) === 'jetton_transfer')
+    .map((row) => transfer(leg, row, ancestors));
 }
 
 function receivedOp(world: World, row: number): string {
-  return world.messages.opOf(world.transactions.inMessage.get(row));
+  const message = world.transactions.inMessage.get(row);
+  return message === NONE ? '' : world.messages.opOf(message);
 }
 
 function transfer(leg: Leg, row: number, ancestors: readonly string[]): NetworkAction {
@@ -63,7 +48,7 @@ function transferDetails({ world, bocs, trace }: Leg, row: number): object {
     receiver: accounts.address(to),
     sender_jetton_wallet: accounts.address(item),
     receiver_jetton_wallet: accounts.address(accounts.jettonWallet(to, accounts.jettonSlot(item))),
-    amount: jettonAmount(world, trace, from),
+    amount: jettonAmount(world, message, group),
     comment: text,
     is_encrypted_comment: text === null ? null : false,
     query_id: queryId(trace),
@@ -78,109 +63,18 @@ function addressOrNull(world: World, account: number | undefined): string | null
   return account === undefined ? null : world.accounts.address(account);
 }
 
-function swapDetails({ world, trace }: Leg, there: number, back: number): object {
-  const ton = tonSide(world, trace);
-  const dex = dexOf(trace);
-  const incoming = swapTransfer(world, there, ton === 'in' ? { dex, side: 'in' } : undefined);
-  const outgoing = swapTransfer(world, back, ton === 'out' ? { dex, side: 'out' } : undefined);
-  // The server knows no legs of a swap on STON.fi v1.
-  const isRouted = dex !== 'stonfi' && !hasManyDecimals(world, trace) && mix32(trace + 2) % 3 === 0;
-  const assetOut = isUnknown(trace, { dex, ton, isRouted }) ? null : outgoing.asset;
-  const between = valueBetween(world, trace, ton);
-  return {
-    dex,
-    sender: incoming.source,
-    asset_in: incoming.asset,
-    asset_out: assetOut,
-    dex_incoming_transfer: incoming,
-    dex_outgoing_transfer: { ...outgoing, asset: assetOut },
-    peer_swaps: isRouted ? [peerSwap(incoming, between), peerSwap(between, outgoing)] : [],
-    ...(dex === 'tonco' ? { min_out_amount: mix32(trace) % 2 === 0 ? outgoing.amount : null } : {}),
-  };
-}
-
-interface Route {
-  readonly dex: Dex;
-  readonly ton: TonSide;
-  readonly isRouted: boolean;
-}
-
-/** The server looks the asset that a pool gave up by the jetton wallet, and does not know each of them. */
-function isUnknown(trace: number, { dex, ton, isRouted }: Route): boolean {
-  const isLookedUp = ton !== 'out' && (dex === 'stonfi' || (dex === 'dedust' && !isRouted));
-  return isLookedUp && mix32(trace + 6) % 9 === 0;
-}
-
-/** An amount of a jetton, or of TON if the asset is null. */
-interface Value {
-  readonly asset: string | null;
-  readonly amount: string;
-}
-
-function peerSwap(taken: Value, given: Value): object {
-  return {
-    asset_in: taken.asset,
-    amount_in: taken.amount,
-    asset_out: given.asset,
-    amount_out: given.amount,
-  };
-}
-
-/** What a swap through two pools passes from one to the other: TON, or a jetton at the price that it has for TON. */
-function valueBetween(world: World, trace: number, ton: TonSide): Value {
-  const actor = world.traces.actor.get(trace);
-  const given = sentAmount(world, trace, actor);
-  const got = sentAmount(world, trace, otherParty(world, trace, actor));
-  if (ton === undefined) return { asset: null, amount: String(Math.ceil(Math.sqrt(given * got))) };
-  const amount = Math.ceil(ton === 'in' ? (given / got) * given : (got / given) * got);
-  const master = world.accounts.jettonMaster(actor, ton === 'in' ? 0 : 1);
-  return { asset: world.accounts.address(master), amount: jettonUnits(world, actor, amount) };
-}
-
-type TonSide = 'in' | 'out' | undefined;
-
-/** Which side of a swap is TON. */
-function tonSide(world: World, trace: number): TonSide {
-  if (hasManyDecimals(world, trace)) return undefined;
-  return (['in', 'in', 'out', 'out', undefined] as const)[mix32(trace + 5) % 5];
-}
-
-/** A side of a swap. TON moves by an exchange's own proxy of it, which the server prints in that exchange's way. */
-function swapTransfer(
-  world: World,
-  row: number,
-  ton?: { readonly dex: Dex; readonly side: 'in' | 'out' },
-): Readonly<Record<SwapMember, string | null>> & { readonly amount: string } {
-  const { accounts, transactions } = world;
-  const { from, to, item, group } = jettonParties(world, row);
-  const trace = transactions.trace.get(row);
-  const sending = accounts.address(item);
-  const receiving = accounts.address(accounts.jettonWallet(to, accounts.jettonSlot(item)));
-  const hasProxy = ton !== undefined && ton.dex !== 'dedust';
-  return {
-    asset: ton === undefined ? accounts.address(group) : ton.dex === 'stonfi' ? PROXY_TON : null,
-    source: accounts.address(from),
-    destination: accounts.address(to),
-    source_jetton_wallet: ton === undefined || (hasProxy && ton.side === 'out') ? sending : null,
-    destination_jetton_wallet: ton === undefined || (hasProxy && ton.side === 'in') ? receiving : null,
-    amount: ton === undefined ? jettonAmount(world, trace, from) : String(sentAmount(world, trace, from)),
-  };
-}
-
-type SwapMember = 'asset' | 'source' | 'destination' | 'source_jetton_wallet' | 'destination_jetton_wallet';
-
 export function jettonBurn(leg: Leg): NetworkAction[] {
   return [simple(leg, 'jetton_burn', jettonBurnDetails)];
 }
 
-function jettonBurnDetails({ world, trace, receiver }: Leg): object {
+function jettonBurnDetails({ world, message, receiver }: Leg): object {
   const { accounts } = world;
   const { from, item, group } = jettonParties(world, receiver);
   return {
     owner: accounts.address(from),
     owner_jetton_wallet: accounts.address(item),
     asset: accounts.address(group),
-    amount: jettonAmount(world, trace),
+    amount: jettonAmount(world, message, group),
   };
 }
 
@@ -194,15 +88,16 @@ export function jettonMint(leg: Leg): NetworkAction[] {
     : [mint];
 }
 
-function depositDetails({ world, trace, message }: Leg): object {
+function depositDetails({ world, message }: Leg): object {
   const { accounts, messages } = world;
-  const pool = accounts.address(messages.destination.get(message));
+  const master = messages.destination.get(message);
+  const pool = accounts.address(master);
   return {
     provider: 'liquid_staking',
     stake_holder: accounts.address(messages.source.get(message)),
     pool,
     amount: String(messages.value.get(message)),
-    tokens_minted: jettonAmount(world, trace),
+    tokens_minted: jettonAmount(world, message, master),
     asset: pool,
   };
 }
@@ -210,11 +105,12 @@ function depositDetails({ world, trace, message }: Leg): object {
 function jettonMintDetails({ world, trace, message }: Leg): object {
   const { accounts, messages, traces } = world;
   const receiver = traces.partner.get(trace);
+  const master = messages.destination.get(message);
   return {
-    asset: accounts.address(messages.destination.get(message)),
+    asset: accounts.address(master),
     receiver: accounts.address(receiver),
     receiver_jetton_wallet: accounts.address(accounts.jettonWallet(receiver, traces.slot.get(trace))),
-    amount: jettonAmount(world, trace),
+    amount: jettonAmount(world, message, master),
     ton_amount: String(messages.value.get(message)),
   };
 }
@@ -304,7 +200,8 @@ function saleOf({ accounts }: World, { price, owner, group }: Sale): object {
   };
 }
 
-function simple(leg: Leg, type: string, details: (leg: Leg) => object): NetworkAction {
+/** An action of a leg as a whole. */
+export function simple(leg: Leg, type: string, details: (leg: Leg) => object): NetworkAction {
   return {
     type,
     ancestors: [],

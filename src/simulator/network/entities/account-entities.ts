@@ -245,7 +245,8 @@ export interface DnsRecordJson {
 /** The record of a wallet's domain, if it has one: as its address book entry says. */
 export function dnsRecord({ world }: WorldState, wallet: number): DnsRecordJson | undefined {
   const { accounts } = world;
-  if (accounts.role(wallet) !== 'wallet' || mix32(wallet) % 20 !== 0) return undefined;
+  if (accounts.role(wallet) !== 'wallet' || accounts.isExchange(wallet) || mix32(wallet) % 20 !== 0)
+    return undefined;
   const address = accounts.address(wallet);
   return {
     nft_item_address: `0:${world.hashes('domain').hex(wallet)}`,

@@ -77,7 +77,7 @@ function entitiesOf(state: WorldState, bocs: BocMaker, now: number): Entities {
     return () => (made ??= { value: make() }).value;
   };
   return {
-    jettonMasters: once(() => state.ofRole('jetton_master').map((one) => tokens.jettonMaster(state, one))),
+    jettonMasters: once(() => state.masters().map((one) => tokens.jettonMaster(state, one))),
     jettonWallets: once(() => state.ofRole('jetton_wallet').map((one) => tokens.jettonWallet(state, one))),
     nftCollections: once(() => state.ofRole('nft_collection').map((one) => tokens.nftCollection(state, one))),
     nftItems: once(() => state.ofRole('nft_item').map((one) => tokens.nftItem(state, one))),

@@ -1,9 +1,8 @@
 import { accountStateJson } from '../../json/account-state-json.ts';
-import { isUnreadable, jettonDecimals, jettonSymbol } from '../../json/address-book-json.ts';
+import { isUnreadable, jettonDecimals, jettonSymbol, lpContent } from '../../json/address-book-json.ts';
 import { jettonUnits } from '../../json/payload.ts';
 import { hasCollection } from '../../json/token-json.ts';
 import { mix32 } from '../../random.ts';
-import { SLOTS } from '../chain/tables/accounts.ts';
 import { offerDetails, offerOf, OFFERED, partiesOf, saleAddress } from './offer.ts';
 import type { WorldState } from './world-state.ts';
 
@@ -76,19 +75,16 @@ function contract(state: WorldState, account: number): ContractJson {
 }
 
 export function jettonMaster(state: WorldState, account: number): JettonMasterJson {
-  const { world } = state;
-  const index = world.accounts.indexInRole(account);
+  const { accounts, hashes } = state.world;
+  const index = accounts.indexInRole(account);
+  const isLp = accounts.isExchange(account);
   return {
     ...contract(state, account),
-    total_supply: jettonUnits(
-      world,
-      world.accounts.account('wallet', Math.floor(index / SLOTS)),
-      state.supplyOf(account),
-    ),
-    mintable: index % 3 !== 0,
-    admin_address: index % 5 === 0 ? null : world.accounts.address(world.accounts.account('wallet', index)),
-    jetton_content: jettonContent(index),
-    jetton_wallet_code_hash: world.hashes('code jetton_wallet').text(0),
+    total_supply: jettonUnits(accounts, account, state.supplyOf(account)),
+    mintable: isLp || index % 3 !== 0,
+    admin_address: isLp || index % 5 === 0 ? null : accounts.address(accounts.account('wallet', index)),
+    jetton_content: isLp ? { ...lpContent(index), decimals: '9' } : jettonContent(index),
+    jetton_wallet_code_hash: hashes('code jetton_wallet').text(0),
   };
 }
 
@@ -111,10 +107,10 @@ export function jettonWallet(state: WorldState, account: number): JettonWalletJs
   const index = accounts.indexInRole(account);
   return {
     ...contract(state, account),
-    balance: jettonUnits(state.world, owner, state.tokensOf(account)),
+    balance: jettonUnits(accounts, accounts.masterOf(account), state.tokensOf(account)),
     owner: accounts.address(owner),
-    jetton: accounts.address(accounts.jettonMaster(owner, accounts.jettonSlot(account))),
-    ...(index % 8 === 0 ? { mintless_info: mintless(index) } : {}),
+    jetton: accounts.address(accounts.masterOf(account)),
+    ...(index % 8 === 0 && !accounts.isExchange(owner) ? { mintless_info: mintless(index) } : {}),
   };
 }
 

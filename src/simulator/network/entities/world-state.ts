@@ -1,6 +1,6 @@
 import { NONE } from '../chain/tables/block-table.ts';
 import type { Role } from '../chain/tables/accounts.ts';
-import { otherParty, refusedBy, sentAmount } from '../chain/jetton-parties.ts';
+import { isLpMaster } from '../chain/exchanges.ts';
 import { nftReceiver } from '../chain/generate/reactions.ts';
 import type { World } from '../chain/world.ts';
 
@@ -12,6 +12,7 @@ export class WorldState {
   /** Accounts in the order in which the index met them: an id that only grows. */
   readonly order: number[] = [];
   private readonly tokens = new Map<number, number>();
+  private readonly supplies = new Map<number, number>();
   private readonly owners = new Map<number, number>();
 
   constructor(world: World, visible: (row: number) => boolean) {
@@ -30,18 +31,25 @@ export class WorldState {
     const role = accounts.role(account);
     if (role === 'jetton_wallet') this.moveTokens(account, row);
     if (role === 'nft_item') this.moveItem(account, row);
+    if (this.isMaster(account)) this.countSupply(account, row);
   }
 
   private moveTokens(account: number, row: number): void {
-    const { transactions, accounts } = this.world;
-    const trace = transactions.trace.get(row);
-    const owner = accounts.jettonWalletOwner(account);
-    const op = this.opOf(row) ?? '';
-    const sender = op === 'jetton_internal_transfer' ? otherParty(this.world, trace, owner) : owner;
-    const amount = sentAmount(this.world, trace, sender);
-    const isVoid = op === 'bounced' && refusedBy(this.world, transactions.inMessage.get(row)) === undefined;
-    const sign = isVoid ? 0 : (SIGNS[op] ?? 0);
-    this.tokens.set(account, this.tokensOf(account) + sign * amount);
+    const amount = this.world.messages.amount.get(this.world.transactions.inMessage.get(row));
+    const change = (SIGNS[this.opOf(row) ?? ''] ?? 0) * amount;
+    this.tokens.set(account, this.tokensOf(account) + change);
+  }
+
+  /** A master adds what it mints, and takes off what comes back to it and what was burned. */
+  private countSupply(master: number, row: number): void {
+    const { messages, transactions } = this.world;
+    const op = this.opOf(row);
+    const returns = op === 'jetton_burn_notification' || op === 'bounced';
+    let change = returns ? -messages.amount.get(transactions.inMessage.get(row)) : 0;
+    const first = transactions.firstOut.get(row);
+    for (let message = first; message < first + transactions.outCount.get(row); message++)
+      if (messages.opOf(message) === 'jetton_internal_transfer') change += messages.amount.get(message);
+    if (change !== 0) this.supplies.set(master, this.supplyOf(master) + change);
   }
 
   private moveItem(account: number, row: number): void {
@@ -69,23 +77,29 @@ export class WorldState {
 
   /** Deployed accounts of a role, in the order of their ids. */
   ofRole(role: Role): number[] {
-    const { accounts, transactions } = this.world;
+    return this.deployed((account) => this.world.accounts.role(account) === role);
+  }
+
+  /** Deployed masters of jettons, pools with LP tokens among them. */
+  masters(): number[] {
+    return this.deployed((account) => this.isMaster(account));
+  }
+
+  private isMaster(account: number): boolean {
+    const { accounts } = this.world;
+    return accounts.role(account) === 'jetton_master' || isLpMaster(accounts, account);
+  }
+
+  private deployed(passes: (account: number) => boolean): number[] {
+    const { transactions } = this.world;
     return this.order.filter(
-      (account) =>
-        accounts.role(account) === role &&
-        transactions.statusAfterOf(this.last.get(account) ?? 0) === 'active',
+      (account) => passes(account) && transactions.statusAfterOf(this.last.get(account) ?? 0) === 'active',
     );
   }
 
-  /** Units of a jetton in all its wallets. */
+  /** Units of a jetton that were minted and not burned. */
   supplyOf(master: number): number {
-    const { accounts } = this.world;
-    let supply = 0;
-    for (const [wallet, amount] of this.tokens) {
-      const owner = accounts.jettonWalletOwner(wallet);
-      if (accounts.jettonMaster(owner, accounts.jettonSlot(wallet)) === master) supply += amount;
-    }
-    return supply;
+    return this.supplies.get(master) ?? 0;
   }
 }
 

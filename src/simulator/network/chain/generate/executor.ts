@@ -1,5 +1,6 @@
 import type { Random } from '../../../random.ts';
 import type { AccountStates } from './generate-account-states.ts';
+import { coinsKept } from '../exchanges.ts';
 import { NONE } from '../tables/block-table.ts';
 import { MESSAGE, OUTSIDE, SYSTEM, type Op } from '../tables/message-table.ts';
 import { reactionsTo, type OutgoingMessage } from './reactions.ts';
@@ -116,7 +117,8 @@ export class Executor {
     const outs = reactionsTo(this, { account: draft.account, message });
     const poor =
       draft.balance - value < CONTRACT_RESERVE && this.world.accounts.role(draft.account) !== 'wallet';
-    this.send(round, draft, outs, value - (poor ? CONTRACT_RESERVE : 0));
+    const kept = coinsKept(this.world, message) + (poor ? CONTRACT_RESERVE : 0);
+    this.send(round, draft, outs, value - kept);
   }
 
   /** The code did not run, or failed: the value is returned if the sender wants that. */
@@ -131,8 +133,10 @@ export class Executor {
     if (bounces) {
       draft.flags |= TRANSACTION.bounced;
       const extra = messages.extra.get(message);
+      const returns = messages.opOf(message) === 'jetton_internal_transfer';
+      const amount = returns ? messages.amount.get(message) : 0;
       this.send(round, draft, [
-        { op: 'bounced', to: messages.source.get(message), value: back, bounce: false, extra },
+        { op: 'bounced', to: messages.source.get(message), value: back, bounce: false, extra, amount },
       ]);
     } else if (draft.statusBefore === 'nonexist') draft.statusAfter = 'uninit';
   }
@@ -173,12 +177,12 @@ export class Executor {
     for (const out of outs) {
       const value = out.value === 'rest' ? available - draft.gasFee - fixed - this.costOf(out) : out.value;
       if (out.value === 'rest' && value < 1000) continue;
-      this.sendOne(round, draft, out, value);
+      this.sendOne(round, draft, out, value + (out.own ?? 0));
     }
   }
 
   private sendOne(round: Round, draft: Draft, out: OutgoingMessage, value: number): void {
-    const { extra = 0 } = out;
+    const { extra = 0, amount = 0, party = NONE } = out;
     this.write(round, draft.trace, {
       op: out.op,
       source: draft.account,
@@ -188,6 +192,8 @@ export class Executor {
       extra,
       createdLt: draft.lt + 1 + draft.outCount,
       createdAt: draft.utime,
+      amount,
+      party,
     });
     draft.outCount++;
     draft.actionFee += FORWARD_ACTION_FEE;
@@ -233,6 +239,8 @@ export class Executor {
       flags: message.flags,
       trace,
       round: round.index,
+      amount: message.amount ?? 0,
+      party: message.party ?? NONE,
     });
   }
 
@@ -257,6 +265,8 @@ interface NewMessage {
   readonly extra?: number;
   readonly createdLt?: number;
   readonly createdAt?: number;
+  readonly amount?: number;
+  readonly party?: number;
 }
 
 /** Below this value a contract has no gas to run on. */

@@ -1,3 +1,4 @@
+import { Liquidity } from '../exchanges.ts';
 import type { Accounts } from '../tables/accounts.ts';
 import { type Draft, type StatusCode, STATUSES } from '../tables/transaction-table.ts';
 
@@ -14,6 +15,7 @@ export class AccountStates {
   /** The latest transaction: a draft while its round is open. */
   readonly latest: (Draft | undefined)[];
   private readonly statuses: Uint8Array;
+  private readonly pools = new Map<number, Liquidity>();
 
   constructor(accounts: Accounts) {
     this.balance = new Float64Array(accounts.count);
@@ -47,6 +49,13 @@ export class AccountStates {
 
   isActive(account: number): boolean {
     return this.statuses[account] === 2;
+  }
+
+  /** What a pool of an exchange holds. */
+  liquidityOf(pool: number): Liquidity {
+    const known = this.pools.get(pool) ?? new Liquidity();
+    this.pools.set(pool, known);
+    return known;
   }
 
   addTokens(jettonWallet: number, amount: number): void {

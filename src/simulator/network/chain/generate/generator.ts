@@ -132,7 +132,8 @@ export class Generator {
         second > utime && (sameLt === true || (of !== undefined && of !== 'traces')),
     );
     if (tie === undefined) return 0;
-    const missing = Math.min(this.world.accounts.wallets, tie.count * 1.3 + 50) - this.opener.fundedWallets;
+    const { wallets, exchanges } = this.world.accounts;
+    const missing = Math.min(wallets, exchanges + tie.count * 1.3 + 50) - this.opener.fundedWallets;
     return missing > 0 ? Math.ceil((missing * 4) / Math.max(1, (tie.second - utime) / 2)) + 4 : 0;
   }
 
@@ -209,7 +210,7 @@ export class Generator {
   /** As many wallets as asked for act at the first lt of the round. */
   private fillWithOneLt(round: Round): void {
     const { accounts } = this.world;
-    for (let index = accounts.groups; index < accounts.wallets && !round.isFull; index++) {
+    for (let index = accounts.exchanges; index < accounts.wallets && !round.isFull; index++) {
       const draft = this.opener.transferBy(round, accounts.account('wallet', index));
       if (draft !== undefined) this.mailbox.park(draft);
     }

@@ -41,7 +41,7 @@ export class HeldTies {
     this.gatherings = ties.map((tie) => ({
       tie,
       missing: tie.count,
-      next: executor.world.accounts.groups,
+      next: executor.world.accounts.exchanges,
       receivers: new Set<number>(),
       senders: new Map<number, number>(),
     }));
@@ -115,7 +115,7 @@ export class HeldTies {
 
   private nextWallet(gathering: HeldGathering): number {
     const { accounts } = this.executor.world;
-    if (gathering.next >= accounts.wallets) gathering.next = accounts.groups;
+    if (gathering.next >= accounts.wallets) gathering.next = accounts.exchanges;
     return accounts.account('wallet', gathering.next++);
   }
 
@@ -127,9 +127,13 @@ export class HeldTies {
     const least = Math.min(...wallets.map((wallet) => states.tokensOf(wallet)));
     const amount = Math.floor(Math.max(0, least) / (EACH * 2));
     const count = Math.min(gathering.missing, tie.sameLt === true ? SLOTS : EACH);
-    const outs = Array.from({ length: count }, (_, at) => message(op, wallets[at % SLOTS] ?? 0));
     const partner = op === 'jetton_burn' ? actor : this.opener.sameGroup(actor);
-    return { purpose: op, actor, partner, amount, outs };
+    const outs = Array.from({ length: count }, (_, at) => ({
+      ...message(op, wallets[at % SLOTS] ?? 0),
+      amount,
+      party: partner,
+    }));
+    return { purpose: op, actor, partner, outs };
   }
 
   /** An item is sent by its owner. If it has none yet, a wallet sends it with its code. */
@@ -137,12 +141,12 @@ export class HeldTies {
     const { world, states } = this.executor;
     const { accounts } = world;
     const { tie, senders } = gathering;
-    const index = gathering.next++ - accounts.groups;
+    const index = gathering.next++ - accounts.exchanges;
     const item = accounts.account('nft_item', index % accounts.wallets);
     const owner = states.ownerOf(item);
     const unminted = accounts.account(
       'wallet',
-      accounts.groups + (index % (accounts.wallets - accounts.groups)),
+      accounts.exchanges + (index % (accounts.wallets - accounts.exchanges)),
     );
     const actor = owner === -1 ? (senders.get(item) ?? unminted) : owner;
     if (!states.isActive(actor)) return undefined;

@@ -1,5 +1,7 @@
 import type { Random } from '../../../random.ts';
 import type { Executor } from './executor.ts';
+import { firstPrice, neighbour, poolAt, TON as COINS, type Asset, type Pool } from '../exchanges.ts';
+import { POOLS, PROVIDERS, type Accounts } from '../tables/accounts.ts';
 import { NONE } from '../tables/block-table.ts';
 import type { Op } from '../tables/message-table.ts';
 import { DEEDS, type Deed } from '../options.ts';
@@ -21,6 +23,23 @@ export interface Intent {
   readonly slot?: number;
   readonly amount?: number;
   readonly outs: readonly OutgoingMessage[];
+  /** Names what is done only once. */
+  readonly step?: string;
+}
+
+/** Which of its providers puts assets into a pool first: another one for each pool of a group. */
+function founderOf(accounts: Accounts, { account }: Pool): number {
+  return Math.floor(accounts.indexInRole(account) / accounts.groups) % PROVIDERS;
+}
+
+/** An asset on its way to a pool. */
+interface Given {
+  readonly pool: Pool;
+  readonly actor: number;
+  readonly asset: Asset;
+  readonly amount: number;
+  /** True if it is a part of a deposit. */
+  readonly stays: boolean;
 }
 
 /** Begins traces: decides which wallet does what, as the people behind the wallets do. */
@@ -29,6 +48,8 @@ export class Opener {
   private readonly random: Random;
   /** Wallets up to this index have been given money at least once. */
   private funded = 0;
+  /** What was done to set pools up. */
+  private readonly steps = new Set<string>();
 
   constructor(executor: Executor, random: Random) {
     this.executor = executor;
@@ -112,6 +133,7 @@ export class Opener {
     const reserve = actor === world.accounts.giver ? GIVER_RESERVE : 0;
     if (states.balanceOf(actor) < cost + reserve) return undefined;
     const turn = { round, block, account: actor, trace: this.trace(intent) };
+    if (intent.step !== undefined) this.steps.add(intent.step);
     return this.executor.external(turn, intent.outs);
   }
 
@@ -139,7 +161,7 @@ export class Opener {
 
   /** Some wallets act far more often than others. */
   private pickWallet(): number | undefined {
-    const first = this.accounts.groups;
+    const first = this.accounts.exchanges;
     if (this.funded <= first) return undefined;
     const index = first + Math.floor((this.funded - first) * this.random.fraction() ** 1.6);
     return this.accounts.account('wallet', index);
@@ -198,30 +220,132 @@ export class Opener {
 
   private jettonTransfer(actor: number): Intent {
     const slot = this.random.below(2);
-    const held = this.executor.states.tokensOf(this.accounts.jettonWallet(actor, slot));
+    const wallet = this.accounts.jettonWallet(actor, slot);
+    const held = this.executor.states.tokensOf(wallet);
     const partner = this.sameGroup(actor);
-    if (held < 1000 || partner === actor) return this.mint(actor, actor, slot);
+    if (held < 1000 || partner === actor) return this.setUp(actor) ?? this.mint(actor, slot);
     const amount = 1 + Math.floor(held * 0.3 * this.random.fraction());
-    const out = this.outgoing('jetton_transfer', this.accounts.jettonWallet(actor, slot), TON / 5, true);
-    return { purpose: 'jetton_transfer', actor, partner, slot, amount, outs: [out] };
+    const out = this.outgoing('jetton_transfer', wallet, TON / 5, true);
+    return { purpose: 'jetton_transfer', actor, partner, slot, outs: [{ ...out, amount, party: partner }] };
   }
 
-  private mint(actor: number, receiver: number, slot: number): Intent {
-    const out = this.outgoing('jetton_mint', this.accounts.jettonMaster(receiver, slot), TON / 5, true);
-    const amount = 1_000_000 + this.random.below(1_000_000_000) * 100;
-    return { purpose: 'jetton_mint', actor, partner: receiver, slot, amount, outs: [out] };
+  private mint(actor: number, slot: number, least = 0): Intent {
+    const amount = Math.max(least, 1_000_000 + this.random.below(1_000_000_000) * 100);
+    const out = this.outgoing('jetton_mint', this.accounts.jettonMaster(actor, slot), TON / 5, true);
+    return { purpose: 'jetton_mint', actor, partner: actor, slot, outs: [{ ...out, amount }] };
   }
 
+  /** A trade with one of the pools of the group, or what its providers do. */
   private swap(actor: number): Intent {
-    const partner = this.accounts.exchange(actor);
     const { states } = this.executor;
-    const held = states.tokensOf(this.accounts.jettonWallet(actor, 0));
-    if (states.tokensOf(this.accounts.jettonWallet(partner, 1)) < 100_000_000_000)
-      return this.mint(actor, partner, 1);
-    if (held < 1000 || !states.isActive(partner)) return this.jettonTransfer(actor);
-    const amount = 1 + Math.floor(held * 0.2 * this.random.fraction());
-    const out = this.outgoing('jetton_transfer', this.accounts.jettonWallet(actor, 0), (TON * 2) / 5, true);
-    return { purpose: 'jetton_swap', actor, partner, slot: 0, amount, outs: [out] };
+    const pool = poolAt(this.accounts, this.accounts.exchange(actor, this.random.below(POOLS)));
+    if (!states.isActive(pool.account)) return this.jettonTransfer(actor);
+    if (states.liquidityOf(pool.account).supply === 0) return this.setUp(actor) ?? this.jettonTransfer(actor);
+    const dice = this.random.fraction();
+    // Who was first has most to take out.
+    const withdraws = dice < 0.06;
+    const place = withdraws ? founderOf(this.accounts, pool) : this.random.below(PROVIDERS);
+    const provided = dice < 0.12 ? this.provide(pool, place, withdraws) : undefined;
+    return provided ?? this.trade(pool, actor) ?? this.jettonTransfer(actor);
+  }
+
+  /** The next step towards the first deposit into one of the pools of a group; each step is done once. */
+  private setUp(actor: number): Intent | undefined {
+    const { states } = this.executor;
+    for (let place = 0; place < POOLS; place++) {
+      const pool = poolAt(this.accounts, this.accounts.exchange(actor, place));
+      if (!states.isActive(pool.account) || states.liquidityOf(pool.account).supply > 0) continue;
+      const intent = this.provide(pool, founderOf(this.accounts, pool), false);
+      const step = `${pool.account} ${String(intent?.purpose)} ${String(intent?.slot)}`;
+      if (intent !== undefined && !this.steps.has(step)) return { ...intent, step };
+    }
+    return undefined;
+  }
+
+  /** A provider puts both assets into a pool, or takes a share out; undefined if it cannot. */
+  private provide(pool: Pool, place: number, withdraws: boolean): Intent | undefined {
+    const { states } = this.executor;
+    const actor = this.accounts.provider(pool.account, place);
+    if (!states.isActive(actor) || states.balanceOf(actor) < 10 * TON) return undefined;
+    if (withdraws) return this.withdraw(pool, actor, this.accounts.lpWalletOf(pool.account, actor));
+    const amounts = this.provision(pool, actor);
+    const poor = pool.assets.findIndex((asset, at) => this.heldBy(actor, asset) < (amounts[at] ?? 0));
+    const lacks = pool.assets[poor];
+    if (lacks === COINS || amounts.some((amount) => amount < 1000)) return undefined;
+    if (lacks !== undefined) return this.mint(actor, lacks, (amounts[poor] ?? 0) * 3);
+    const outs = pool.assets.map((asset, at) =>
+      this.given({ pool, actor, asset, amount: amounts[at] ?? 0, stays: true }),
+    );
+    return { purpose: 'dex_deposit', actor, partner: pool.account, outs };
+  }
+
+  /** How much of both assets is put into a pool: by its reserves, and at first by the first prices. */
+  private provision(pool: Pool, actor: number): number[] {
+    const { reserves, supply } = this.executor.states.liquidityOf(pool.account);
+    const coins = this.heldBy(actor, COINS);
+    if (supply === 0) {
+      const worth = Math.floor(coins * 0.4);
+      return pool.assets.map((asset) => Math.ceil(worth / firstPrice(this.accounts, pool, asset)));
+    }
+    const [one, two] = reserves;
+    const share = 0.02 + 0.1 * this.random.fraction();
+    const part = pool.assets[1] === COINS ? Math.min(share, (coins * 0.3) / two) : share;
+    return [Math.ceil(one * part), Math.ceil(two * part)];
+  }
+
+  private withdraw(pool: Pool, actor: number, wallet: number): Intent | undefined {
+    const held = this.executor.states.tokensOf(wallet);
+    if (held < 1_000_000) return undefined;
+    const amount = 1 + Math.floor(held * 0.3 * this.random.fraction());
+    const out = pool.hasLp
+      ? this.outgoing('jetton_burn', wallet, (TON * 3) / 5, true)
+      : this.outgoing('dex_withdraw', pool.account, (TON * 3) / 5, true);
+    return { purpose: 'dex_withdraw', actor, partner: pool.account, outs: [{ ...out, amount }] };
+  }
+
+  /** A swap with a pool, or on through its neighbour; undefined if the trader holds nothing to swap. */
+  private trade(pool: Pool, actor: number): Intent | undefined {
+    const { account, dex, assets } = pool;
+    const { states } = this.executor;
+    const onward = neighbour(this.accounts, account);
+    const isOpen = dex !== 'stonfi' && states.liquidityOf(onward.pool.account).supply > 0;
+    const goesOn = this.random.chance(0.25) && isOpen;
+    const first = goesOn ? 1 - assets.indexOf(onward.shared) : this.dearer(pool);
+    const share = this.random.fraction();
+    const amountOf = (place: number): number => {
+      const most = states.liquidityOf(account).reserves[place] ?? 0;
+      return Math.floor(Math.min(this.heldBy(actor, assets[place] ?? COINS) * 0.2, most * 0.03) * share);
+    };
+    const place = amountOf(first) >= 1000 ? first : 1 - first;
+    const amount = amountOf(place);
+    if (amount < 1000) return undefined;
+    const outs = [this.given({ pool, actor, asset: assets[place] ?? COINS, amount, stays: false })];
+    const last = goesOn && place === first ? onward.pool.account : account;
+    return { purpose: 'jetton_swap', actor, partner: account, amount: last, outs };
+  }
+
+  /** Which asset is swapped for the other: more often the one that costs more than at first, so prices come back. */
+  private dearer(pool: Pool): number {
+    const { reserves } = this.executor.states.liquidityOf(pool.account);
+    const [one = 0, two = 0] = reserves.map(
+      (held, at) => (held * firstPrice(this.accounts, pool, pool.assets[at] ?? COINS)) ** 2,
+    );
+    return this.random.chance(two / (one + two)) ? 0 : 1;
+  }
+
+  private heldBy(actor: number, asset: Asset): number {
+    const { states } = this.executor;
+    if (asset === COINS) return Math.max(0, states.balanceOf(actor) - 3 * TON);
+    return states.tokensOf(this.accounts.jettonWallet(actor, asset));
+  }
+
+  /** The message with which a wallet gives an asset to a pool, to be swapped or to stay. */
+  private given({ pool, actor, asset, amount, stays }: Given): OutgoingMessage {
+    const op = stays ? 'dex_deposit' : 'dex_swap';
+    if (asset === COINS) return { ...this.outgoing(op, pool.account, amount + TON / 2, true), amount };
+    const wallet = this.accounts.jettonWallet(actor, asset);
+    const out = this.outgoing('jetton_transfer', wallet, TON / 2, true);
+    return { ...out, amount, party: pool.account, sure: stays };
   }
 
   private burn(actor: number): Intent {
@@ -230,7 +354,7 @@ export class Opener {
     if (held < 1000) return this.jettonTransfer(actor);
     const amount = 1 + Math.floor(held * 0.1 * this.random.fraction());
     const out = this.outgoing('jetton_burn', this.accounts.jettonWallet(actor, slot), TON / 10, true);
-    return { purpose: 'jetton_burn', actor, slot, amount, outs: [out] };
+    return { purpose: 'jetton_burn', actor, slot, outs: [{ ...out, amount }] };
   }
 
   private nft(actor: number): Intent {
@@ -264,15 +388,14 @@ export class Opener {
     return this.accounts.account('contract', this.random.below(this.accounts.contracts));
   }
 
-  /** Another wallet that holds the same jettons. */
+  /** Another wallet that holds the same jettons, and is no pool. */
   sameGroup(actor: number): number {
     const index = this.accounts.indexInRole(actor);
-    const { groups, wallets } = this.accounts;
+    const { groups, wallets, exchanges } = this.accounts;
     const steps = 1 + this.random.below(Math.max(1, Math.floor(wallets / groups) - 1));
-    const other = this.accounts.account(
-      'wallet',
-      (index + steps * groups) % (Math.floor(wallets / groups) * groups),
-    );
-    return this.accounts.indexInRole(other) % groups === index % groups ? other : actor;
+    const other = (index + steps * groups) % (Math.floor(wallets / groups) * groups);
+    return other % groups === index % groups && other >= exchanges
+      ? this.accounts.account('wallet', other)
+      : actor;
   }
 }

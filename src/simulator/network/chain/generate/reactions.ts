@@ -1,8 +1,9 @@
 import type { Random } from '../../../random.ts';
 import type { AccountStates } from './generate-account-states.ts';
+import { neighbour, poolAt, TON, walletOf, type Asset, type Pool } from '../exchanges.ts';
 import { ELECTOR } from '../tables/accounts.ts';
+import { NONE } from '../tables/block-table.ts';
 import { OUTSIDE, type Op } from '../tables/message-table.ts';
-import { otherParty, refusedBy, sentAmount } from '../jetton-parties.ts';
 import type { World } from '../world.ts';
 
 /** A message that a transaction wants to send. */
@@ -12,10 +13,15 @@ export interface OutgoingMessage {
   readonly to: number;
   /** Nanotons; `rest`: what is left of the value received. */
   readonly value: number | 'rest';
+  /** Nanotons that the sender adds out of its own balance. */
+  readonly own?: number;
   readonly bounce: boolean;
   readonly extra?: number;
   /** True: the receiver's code does not throw. */
   readonly sure?: boolean;
+  /** What a token message moves, and whom it names. */
+  readonly amount?: number;
+  readonly party?: number;
 }
 
 interface Stage {
@@ -31,7 +37,8 @@ interface Received {
 }
 
 const NOTIFY = 10_000_000;
-const SWAP_FORWARD = 250_000_000;
+/** What one of several payments of a pool carries. */
+const PAYMENT = 150_000_000;
 /** Nanotons that the elector holds at least, once enough was emitted. */
 const ELECTOR_HOLDS = 100_000_000_000_000;
 
@@ -56,9 +63,12 @@ const REACTIONS: Readonly<Partial<Record<Op, Reaction>>> = {
   jetton_transfer: jettonLeaves,
   jetton_internal_transfer: jettonArrives,
   bounced: jettonReturns,
-  jetton_notify: exchangeResponses,
+  jetton_notify: exchangeIsPaid,
+  dex_swap: exchangeSwaps,
+  dex_deposit: exchangeIsPaid,
+  dex_withdraw: exchangePaysOut,
   jetton_burn: jettonBurns,
-  jetton_burn_notification: (_stage, _received, _trace, excess) => [excess],
+  jetton_burn_notification: exchangePaysOut,
   jetton_mint: jettonMint,
   nft_mint: nftMint,
   nft_transfer: nftTransfer,
@@ -74,65 +84,164 @@ function emitted({ world, states }: Stage, { account, message }: Received): Outg
   return [{ op: 'empty', to: world.accounts.giver, value, bounce: false, extra }];
 }
 
-function jettonBurns({ world, states }: Stage, { account }: Received, trace: number): OutgoingMessage[] {
-  states.addTokens(account, -world.traces.amount.get(trace));
-  return [{ op: 'jetton_burn_notification', to: masterOf(world, account), value: 'rest', bounce: true }];
+function jettonBurns({ world, states }: Stage, { account, message }: Received): OutgoingMessage[] {
+  const { accounts, messages } = world;
+  const amount = messages.amount.get(message);
+  states.addTokens(account, -amount);
+  const to = accounts.masterOf(account);
+  return [{ op: 'jetton_burn_notification', to, value: 'rest', bounce: true, amount }];
 }
 
-function jettonMint({ world }: Stage, _received: Received, trace: number): OutgoingMessage[] {
-  return [{ op: 'jetton_internal_transfer', to: mintTarget(world, trace), value: 'rest', bounce: true }];
+/** A master mints for the jetton wallet of the partner. */
+function jettonMint({ world }: Stage, { message }: Received, trace: number): OutgoingMessage[] {
+  const { accounts, messages, traces } = world;
+  const to = accounts.jettonWallet(traces.partner.get(trace), traces.slot.get(trace));
+  const amount = messages.amount.get(message);
+  const party = traces.actor.get(trace);
+  return [{ op: 'jetton_internal_transfer', to, value: 'rest', bounce: true, amount, party }];
 }
 
-function masterOf(world: World, jettonWallet: number): number {
-  const owner = world.accounts.jettonWalletOwner(jettonWallet);
-  return world.accounts.jettonMaster(owner, world.accounts.jettonSlot(jettonWallet));
-}
-
-/** The jetton wallet for which jettons are minted: the partner's. */
-function mintTarget(world: World, trace: number): number {
-  return world.accounts.jettonWallet(world.traces.partner.get(trace), world.traces.slot.get(trace));
-}
-
-function jettonLeaves({ world, states }: Stage, { account }: Received, trace: number): OutgoingMessage[] {
-  const owner = world.accounts.jettonWalletOwner(account);
-  const target = world.accounts.jettonWallet(
-    otherParty(world, trace, owner),
-    world.accounts.jettonSlot(account),
-  );
-  states.addTokens(account, -sentAmount(world, trace, owner));
-  return [{ op: 'jetton_internal_transfer', to: target, value: 'rest', bounce: true }];
+function jettonLeaves({ world, states }: Stage, { account, message }: Received): OutgoingMessage[] {
+  const { accounts, messages } = world;
+  const [amount, receiver] = [messages.amount.get(message), messages.party.get(message)];
+  const to = accounts.jettonWallet(receiver, accounts.jettonSlot(account));
+  states.addTokens(account, -amount);
+  const party = accounts.jettonWalletOwner(account);
+  const sure = accounts.isExchange(receiver);
+  return [{ op: 'jetton_internal_transfer', to, value: 'rest', bounce: true, amount, party, sure }];
 }
 
 function jettonArrives(
-  stage: Stage,
-  { account }: Received,
-  trace: number,
+  { world, states, random }: Stage,
+  { account, message }: Received,
+  _trace: number,
   excess: OutgoingMessage,
 ): OutgoingMessage[] {
-  const { world, states, random } = stage;
-  const owner = world.accounts.jettonWalletOwner(account);
-  states.addTokens(account, sentAmount(world, trace, otherParty(world, trace, owner)));
-  const swap = world.traces.purposeOf(trace) === 'jetton_swap' && owner === world.traces.partner.get(trace);
-  if (swap) return [{ op: 'jetton_notify', to: owner, value: SWAP_FORWARD, bounce: false }, excess];
+  const { accounts, messages } = world;
+  const to = accounts.jettonWalletOwner(account);
+  const [amount, party] = [messages.amount.get(message), messages.party.get(message)];
+  states.addTokens(account, amount);
+  const notify = { op: 'jetton_notify', to, bounce: false, amount, party } as const;
+  if (accounts.isExchange(to)) return [{ ...notify, value: 'rest' }];
   if (random.chance(0.3)) return [excess];
   const value = random.chance(0.3) ? 1 : NOTIFY;
-  return [{ op: 'jetton_notify', to: owner, value, bounce: random.chance(0.1) }, excess];
+  return [{ ...notify, value, bounce: random.chance(0.1) }, excess];
 }
 
 /** The receiving jetton wallet has refused what was sent: the sender's has it again. What a master minted is gone. */
-function jettonReturns({ world, states }: Stage, { account, message }: Received, trace: number): [] {
-  const owner = refusedBy(world, message);
-  if (owner !== undefined) states.addTokens(account, sentAmount(world, trace, owner));
+function jettonReturns({ world, states }: Stage, { account, message }: Received): [] {
+  const { accounts, messages } = world;
+  const amount = messages.amount.get(message);
+  if (amount === 0 || accounts.role(account) !== 'jetton_wallet') return [];
+  states.addTokens(account, amount);
+  const owner = accounts.jettonWalletOwner(account);
+  if (!accounts.isExchange(owner)) return [];
+  const asset = placeOf(poolAt(accounts, owner), accounts.jettonSlot(account));
+  states.liquidityOf(owner).reserves[asset] += amount;
   return [];
 }
 
-/** The exchange pays the other jetton of the pair back. */
-function exchangeResponses({ world }: Stage, { account }: Received, trace: number): OutgoingMessage[] {
-  const swap = world.traces.purposeOf(trace) === 'jetton_swap' && account === world.traces.partner.get(trace);
-  if (!swap) return [];
-  return [
-    { op: 'jetton_transfer', to: world.accounts.jettonWallet(account, 1), value: 'rest', bounce: true },
-  ];
+/** A pool has got one of its assets: to swap it, or as a part of a deposit. */
+function exchangeIsPaid(
+  stage: Stage,
+  { account, message }: Received,
+  trace: number,
+  excess: OutgoingMessage,
+): OutgoingMessage[] {
+  const { accounts, messages, traces } = stage.world;
+  if (!accounts.isExchange(account)) return [];
+  const amount = messages.amount.get(message);
+  const isTon = messages.opOf(message) === 'dex_deposit';
+  const party = isTon ? NONE : messages.source.get(message);
+  if (traces.purposeOf(trace) === 'jetton_swap')
+    return [{ op: 'dex_swap', to: account, value: 'rest', bounce: true, amount, party }];
+  const pool = poolAt(accounts, account);
+  const asset = placeOf(pool, isTon ? TON : accounts.jettonSlot(party));
+  const minted = stage.states.liquidityOf(account).deposit(trace, asset, amount);
+  return minted === undefined ? [excess] : liquidityMinted(stage, pool, minted, excess);
+}
+
+/** LP tokens go to the provider's wallet for them. What a position stands for is in its own contract. */
+function liquidityMinted(
+  { world, states }: Stage,
+  { account, hasLp }: Pool,
+  amount: number,
+  excess: OutgoingMessage,
+): OutgoingMessage[] {
+  const { accounts } = world;
+  const party = excess.to;
+  const to = accounts.lpWalletOf(account, party);
+  if (hasLp)
+    return [{ op: 'jetton_internal_transfer', to, value: 'rest', bounce: true, amount, party, sure: true }];
+  states.addTokens(to, amount);
+  return [excess];
+}
+
+/** The number of an asset in its pool. */
+function placeOf({ assets }: Pool, asset: Asset): 0 | 1 {
+  return assets[0] === asset ? 0 : 1;
+}
+
+/** A pool swaps what it has got, and pays the trader, or the pool through which the swap goes on. */
+function exchangeSwaps(
+  { world, states }: Stage,
+  { account, message }: Received,
+  trace: number,
+  excess: OutgoingMessage,
+): OutgoingMessage[] {
+  const { accounts, messages, traces } = world;
+  const pool = poolAt(accounts, account);
+  const party = messages.party.get(message);
+  const given = placeOf(pool, party === NONE ? TON : accounts.jettonSlot(party));
+  const amount = states.liquidityOf(account).swap(given, messages.amount.get(message));
+  const isLast = traces.amount.get(trace) === account;
+  const to = isLast ? excess.to : neighbour(accounts, account).pool.account;
+  return [payment(world, pool, { asset: pool.assets[1 - given] ?? TON, amount, to, value: 'rest', isLast })];
+}
+
+/** A pool pays for LP tokens that were burned, or for a position that was given up. */
+function exchangePaysOut(
+  { world, states }: Stage,
+  { account, message }: Received,
+  _trace: number,
+  excess: OutgoingMessage,
+): OutgoingMessage[] {
+  const { accounts, messages } = world;
+  if (!accounts.isExchange(account)) return [excess];
+  const pool = poolAt(accounts, account);
+  const tokens = messages.amount.get(message);
+  if (!pool.hasLp) states.addTokens(accounts.lpWalletOf(account, excess.to), -tokens);
+  const shares = states.liquidityOf(account).withdraw(tokens);
+  const payments = shares.map((amount, at) =>
+    payment(world, pool, {
+      asset: pool.assets[at] ?? TON,
+      amount,
+      to: excess.to,
+      value: PAYMENT,
+      isLast: true,
+    }),
+  );
+  return [...payments, excess];
+}
+
+interface Payment extends Pick<OutgoingMessage, 'to' | 'value'> {
+  readonly asset: Asset;
+  readonly amount: number;
+  /** False: the receiver is a pool that swaps on. */
+  readonly isLast: boolean;
+}
+
+function payment(
+  { accounts }: World,
+  pool: Pool,
+  { asset, amount, to, value, isLast }: Payment,
+): OutgoingMessage {
+  if (asset === TON) {
+    const op = isLast ? 'dex_payout' : 'dex_swap';
+    return { op, to, value, own: amount, bounce: !isLast, amount };
+  }
+  const wallet = walletOf(accounts, pool, asset);
+  return { op: 'jetton_transfer', to: wallet, value, bounce: true, sure: true, amount, party: to };
 }
 
 function nftMint({ world, states }: Stage, { account }: Received, trace: number): OutgoingMessage[] {

@@ -27,6 +27,12 @@ export const SYSTEM_ADDRESS = `-1:${'0'.repeat(64)}`;
 /** Jettons that each wallet can hold: one jetton wallet each. */
 export const SLOTS = 2;
 
+/** Pools of exchanges that each group of wallets has: the first wallets of the group. */
+export const POOLS = 4;
+
+/** Wallets that put assets into each pool: the next ones of the group. */
+export const PROVIDERS = 4;
+
 /**
  * Every account that the network can ever have, existing or not. Accounts are numbered in the order of their
  * addresses, so comparing two numbers compares two addresses; an account's shard is read off the first bits.
@@ -39,6 +45,8 @@ export class Accounts {
   readonly collections: number;
   readonly contracts: number;
   readonly giver: number;
+  /** The first wallets: each of them is a pool of an exchange. */
+  readonly exchanges: number;
   private readonly prefixes: Uint32Array;
   private readonly accountOfEntity: Uint32Array;
   private readonly entityOfAccount: Uint32Array;
@@ -52,6 +60,7 @@ export class Accounts {
     this.masters = this.groups * SLOTS;
     this.collections = Math.max(2, Math.min(100, Math.floor(wallets / 200)));
     this.contracts = Math.max(4, Math.floor(wallets / 40));
+    this.exchanges = this.groups * POOLS;
     const sizes = [
       1,
       1,
@@ -62,6 +71,8 @@ export class Accounts {
       wallets,
       wallets * SLOTS,
       wallets,
+      // Jetton wallets again: those of LP tokens.
+      this.exchanges * PROVIDERS,
     ];
     this.firsts = sizes.map((_, role) => sizes.slice(0, role).reduce((sum, size) => sum + size, 0));
     this.count = sizes.reduce((sum, size) => sum + size, 0);
@@ -85,15 +96,21 @@ export class Accounts {
 
   role(account: number): Role {
     const entity = this.entityOfAccount[account] ?? 0;
+    if (entity >= this.firstOfLp) return 'jetton_wallet';
     let role = ROLES.length - 1;
     while (role > 0 && entity < (this.firsts[role] ?? 0)) role--;
     return ROLES[role] ?? 'wallet';
   }
 
-  /** The number of an account among those of its role. */
+  /** The number of an account among those of its role; wallets of LP tokens come after all other jetton wallets. */
   indexInRole(account: number): number {
     const entity = this.entityOfAccount[account] ?? 0;
+    if (entity >= this.firstOfLp) return this.wallets * SLOTS + entity - this.firstOfLp;
     return entity - (this.firsts[ROLES.indexOf(this.role(account))] ?? 0);
+  }
+
+  private get firstOfLp(): number {
+    return this.firsts[ROLES.length] ?? 0;
   }
 
   /** The jetton wallet of a wallet. */
@@ -101,13 +118,34 @@ export class Accounts {
     return this.account('jetton_wallet', this.indexInRole(wallet) * SLOTS + slot);
   }
 
+  /** The wallet of a provider of a pool for the LP tokens of the pool. */
+  lpWalletOf(pool: number, provider: number): number {
+    const place = Math.floor(this.indexInRole(provider) / this.groups) - POOLS;
+    return this.accountOfEntity[this.firstOfLp + this.indexInRole(pool) * PROVIDERS + place] ?? 0;
+  }
+
+  /** A wallet that puts assets into a pool. */
+  provider(pool: number, provider: number): number {
+    return this.account('wallet', this.groupOf(pool) + this.groups * (POOLS + provider));
+  }
+
   /** The wallet that owns a jetton wallet. */
   jettonWalletOwner(jettonWallet: number): number {
+    const lp = this.indexInRole(jettonWallet) - this.wallets * SLOTS;
+    if (lp >= 0) return this.provider(this.account('wallet', Math.floor(lp / PROVIDERS)), lp % PROVIDERS);
     return this.account('wallet', Math.floor(this.indexInRole(jettonWallet) / SLOTS));
   }
 
+  /** Which of its owner's jettons a jetton wallet holds. */
   jettonSlot(jettonWallet: number): number {
     return this.indexInRole(jettonWallet) % SLOTS;
+  }
+
+  /** The master of a jetton wallet: of LP tokens it is the pool. */
+  masterOf(jettonWallet: number): number {
+    const lp = this.indexInRole(jettonWallet) - this.wallets * SLOTS;
+    if (lp >= 0) return this.account('wallet', Math.floor(lp / PROVIDERS));
+    return this.jettonMaster(this.jettonWalletOwner(jettonWallet), this.jettonSlot(jettonWallet));
   }
 
   /** Wallets of one group hold the same jettons. */
@@ -119,13 +157,13 @@ export class Accounts {
     return this.account('jetton_master', this.groupOf(wallet) * SLOTS + slot);
   }
 
-  /** The exchange of a wallet's group: the group's first wallet. */
-  exchange(wallet: number): number {
-    return this.account('wallet', this.groupOf(wallet));
+  /** A pool of an exchange that trades jettons of a wallet's group. */
+  exchange(wallet: number, place: number): number {
+    return this.account('wallet', this.groupOf(wallet) + this.groups * place);
   }
 
   isExchange(account: number): boolean {
-    return this.role(account) === 'wallet' && this.indexInRole(account) < this.groups;
+    return this.role(account) === 'wallet' && this.indexInRole(account) < this.exchanges;
   }
 
   /** The collection of an item. */

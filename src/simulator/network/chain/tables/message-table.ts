@@ -22,6 +22,10 @@ export const OPS = [
   'system',
   'deploy',
   'encrypted_comment',
+  'dex_swap',
+  'dex_deposit',
+  'dex_withdraw',
+  'dex_payout',
 ] as const;
 
 export type Op = (typeof OPS)[number];
@@ -47,6 +51,10 @@ export interface MessageRow {
   readonly flags: number;
   readonly trace: number;
   readonly round: number;
+  /** What a token message moves: jettons, or nanotons that stay with an exchange. */
+  readonly amount: number;
+  /** Whom a token message names: the receiver of a transfer, or where its jettons come from; {@link NONE} if it names none. */
+  readonly party: number;
 }
 
 /** All messages in the order in which they appeared; the messages of one transaction lie together. */
@@ -62,6 +70,8 @@ export class MessageTable {
   readonly flags = Column.uint8();
   readonly trace = Column.uint32();
   readonly round = Column.uint32();
+  readonly amount = Column.float64();
+  readonly party = Column.int32();
   /** The transaction that sent it; {@link NONE} for what comes from outside. */
   readonly outTransaction = Column.int32();
   /** The transaction that received it; {@link NONE} for logs, and while it is under way. */
@@ -83,6 +93,8 @@ export class MessageTable {
     this.flags.push(row.flags);
     this.trace.push(row.trace);
     this.round.push(row.round);
+    this.amount.push(row.amount);
+    this.party.push(row.party);
     this.outTransaction.push(NONE);
     this.inTransaction.push(NONE);
     return this.count - 1;

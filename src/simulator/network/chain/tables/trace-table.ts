@@ -18,6 +18,8 @@ export const PURPOSES = [
   'sweep',
   'emission',
   'oddity',
+  'dex_deposit',
+  'dex_withdraw',
 ] as const;
 
 export type Purpose = (typeof PURPOSES)[number];
@@ -26,11 +28,11 @@ export interface TraceRow {
   readonly purpose: Purpose;
   /** The account that began the trace. */
   readonly actor: number;
-  /** The other party: a wallet, an item, a contract. */
+  /** The other party: a wallet, an item, a contract, a pool. */
   readonly partner: number;
   /** Which of the actor's jettons. */
   readonly slot: number;
-  /** Units of a jetton. */
+  /** Units of a jetton; of an item its new owner, of a swap the pool that pays. */
   readonly amount: number;
 }
 
