@@ -81,8 +81,8 @@ declare
 begin
   if not exists (select from etl.feeds f where f.relation = name) then
     raise exception 'there is no table, view or function "%" that a dataset feeds', fed.relation
-      using errcode = 'undefined_table', hint = format('Did you mean "%s"? select distinct relation from etl.feeds lists them.',
-        etl.nearest(name, array(select distinct f.relation from etl.feeds f)));
+      using errcode = 'undefined_table', hint = etl.did_you_mean(name, array(select distinct f.relation from etl.feeds f))
+        || 'select distinct relation from etl.feeds lists them.';
   end if;
   if (fed."from" is null) <> (fed."to" is null) then
     raise exception 'a range has both ends: give from and to, or neither' using errcode = 'invalid_parameter_value';

@@ -24,12 +24,14 @@ end;
 comment on function etl.as_times(int8multirange) is
   'Ranges of unix seconds as ranges of time: etl.as_times(covered) of etl.coverage.';
 
--- Without settings of its own the function is inlined, and costs as much as a cast.
+-- Without settings of its own the function is inlined, and costs as much as a cast. The chain's amounts have 37 digits: a
+-- greater number from a message would make every sum worthless.
 create or replace function etl.to_numeric(value text) returns numeric
 language sql immutable parallel safe
-return case when length(value) <= 1000 and value ~ '^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?$' then value::numeric end;
+return case when length(value) <= 1000 and value ~ '^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?$'
+  then case when abs(value::numeric) < 1e38 then value::numeric end end;
 comment on function etl.to_numeric(text) is
-  'A text as a number; null if it is none, is NaN or infinite, or has more than 1000 characters.';
+  'A text as a number; null if it is none, is NaN or infinite, is 10^38 or more, or has more than 1000 characters.';
 
 create or replace function etl.grade_rank(grade text) returns int
 language sql immutable parallel safe begin atomic
@@ -97,16 +99,18 @@ $$;
 comment on function etl.missing_seconds(text, int8multirange, boolean) is
   'Which of the wanted unix seconds a stream does not cover, or has not verified; of a dataset that is read for several accounts, those that any of them lacks.';
 
-create or replace function etl.nearest(word text, names text[]) returns text
+create or replace function etl.did_you_mean(word text, names text[]) returns text
 language sql immutable parallel safe begin atomic
   -- The score is the number of common trigrams, then the length.
-  select name from unnest(names) name
-  order by (select count(*) from generate_series(1, length(word) - 2) place
-      where strpos(name, lower(substr(word, place, 3))) > 0) desc,
-    abs(length(name) - length(word)), name limit 1;
+  select coalesce((
+    select format('Did you mean "%s"? ', name)
+    from unnest(names) name
+    cross join lateral (select count(*) as common from generate_series(1, length(word) - 2) place
+      where strpos(name, lower(substr(word, place, 3))) > 0) score
+    where common > 0 order by common desc, abs(length(name) - length(word)), name limit 1), '');
 end;
-comment on function etl.nearest(text, text[]) is
-  'The name that is most similar to a misspelled word; if several are, the first in alphabetical order.';
+comment on function etl.did_you_mean(text, text[]) is
+  'A question with the name that is most similar to a misspelled word, for a hint; empty if none is similar.';
 
 create or replace function etl.require_stream(dataset text) returns void
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
@@ -127,8 +131,8 @@ begin
   raise exception 'there is no dataset "%"', require_stream.dataset
     using errcode = 'invalid_parameter_value',
       hint = case when feeding is null
-        then format('Did you mean "%s"? select dataset, title from etl.datasets lists them.',
-          etl.nearest(require_stream.dataset, array(select d.dataset from etl.datasets d)))
+        then etl.did_you_mean(require_stream.dataset, array(select d.dataset from etl.datasets d))
+          || 'select dataset, title from etl.datasets lists them.'
         else format('What fills %s is %s: give a dataset, or ask etl.fed(%L, from, to).', require_stream.dataset, feeding,
           require_stream.dataset) end;
 end $$;

@@ -7,7 +7,8 @@ import { closest, distance } from 'fastest-levenshtein';
 export function nearestName(word: string, names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;
   const near = closest(word, names);
-  if (distance(word, near) <= Math.max(2, word.length / 3)) return near;
+  const most = word.length < 5 ? 1 : Math.max(2, word.length / 3);
+  if (distance(word, near) <= most) return near;
   if (word.length < 3) return undefined;
   return names.filter((name) => name.includes(word)).sort((a, b) => a.length - b.length)[0];
 }

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { nearestName } from '../src/nearest.ts';
 
 const NAMES = [
+  'core',
+  'swaps',
   'ETL_SINCE',
   'ETL_LISTEN',
   'transactions',
@@ -18,6 +20,10 @@ describe('the suggested name', () => {
     ['is the shortest that contains the word', 'ATTEMP', 'ETL_ATTEMPTS'],
     ['is none, if the word shares little with any', 'ETL_HTTP_PORT', undefined],
     ['is none, if the word is too short', 'x', undefined],
+    ['differs in one letter of a short word', 'cores', 'core'],
+    ['is none, if half of a short word differs', 'nope', undefined],
+    ['is none, if half of another short word differs', 'cube', undefined],
+    ['differs in two letters of a word of five', 'sawps', 'swaps'],
   ])('%s', (_, word, expected) => {
     expect(nearestName(word, NAMES)).toBe(expected);
   });

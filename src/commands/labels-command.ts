@@ -98,6 +98,8 @@ function labelOf(row: readonly (string | null)[], number: number, refused: Refus
   const [address, label, category, organization] = row.map((cell) => (cell === '' ? null : cell));
   try {
     if (label == null) throw new UsageError('it has no label');
+    if (row.some((cell) => cell?.includes('\0')))
+      throw new UsageError('it has a character NUL, which Postgres cannot store');
     return [
       {
         address: parseAddress(address ?? ''),

@@ -20,6 +20,7 @@ export function wholeNumber(text: string): number {
 export function roleName(text: string): string {
   if (text === '' || Buffer.byteLength(text) > LONGEST_NAME)
     throw new InvalidArgumentError(`It must have 1 to ${LONGEST_NAME} bytes.`);
+  if (/^(?:pg_.*|public|none)$/.test(text)) throw new InvalidArgumentError('Postgres reserves this name.');
   return text;
 }
 

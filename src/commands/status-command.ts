@@ -248,7 +248,7 @@ function detailLines(report: DatasetReport, now: number): string[] {
 }
 
 function driftLine({ dataset, path, type, times }: DatasetReport['drift'][number]): string {
-  return `drift     ${dataset}: ${path} (${type}) is new: ${times} records have it, kept in their column extra`;
+  return `drift     ${dataset}: ${path} (${type}) has no column: ${times} records have it in their column extra`;
 }
 
 /** A table of all collections, and a line for each error. `now` in unix seconds. */

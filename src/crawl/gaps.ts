@@ -4,7 +4,7 @@ import { blocksNotStored } from '../read/bounding-blocks.ts';
 import { BadResponseError, EtlError, isNotServed, MissingBlockError } from '../errors.ts';
 import { common, formatRange, formatTime, union, without, type Range } from '../range.ts';
 import { blockKey, misplacedBlocks } from '../ton/block-key.ts';
-import { MASTERCHAIN } from '../ton/shard.ts';
+import { isOfMasterchain, MASTERCHAIN } from '../ton/shard.ts';
 import type { CrawlContext } from './crawl-context.ts';
 import {
   brokenLinks,
@@ -121,7 +121,7 @@ export async function missingMasterchain(
   let last = below;
   let pages = 0;
   for await (const { blocks } of visibleBlocks(asking, { from: range.from, only: OF_MASTERCHAIN })) {
-    for (const block of blocks.toSorted((a, b) => a.seqno - b.seqno)) {
+    for (const block of blocks.filter(isOfMasterchain).toSorted((a, b) => a.seqno - b.seqno)) {
       last ??= block;
       if (block.seqno > last.seqno + 1) missing.push({ from: last.gen_utime, to: block.gen_utime + 1 });
       if (block.seqno > last.seqno) last = block;

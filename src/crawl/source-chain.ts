@@ -8,7 +8,7 @@ import { blockKey, misplacedBlocks } from '../ton/block-key.ts';
 import { createPageSize, type PageSize } from './page-size.ts';
 import { hash, shard, seqno } from '../records/members/form.ts';
 import { requiredInt } from '../records/members/scalar.ts';
-import { MASTERCHAIN, overlaps } from '../ton/shard.ts';
+import { isOfMasterchain, MASTERCHAIN, MASTERCHAIN_SHARD, overlaps } from '../ton/shard.ts';
 
 /* The chain as the source shows it: the ends of its index, visible blocks, and the links between them. */
 
@@ -98,27 +98,32 @@ export interface BrokenLink {
 
 /**
  * The highest seqno up to which masterchain blocks follow each other from `start` without a break. Blocks
- * between `start` and a parent in `lost` are skipped: the source does not have them.
+ * between `start` and a parent in `lost` are skipped: the source does not have them. So is a block under a wrong name.
  */
 export function contiguousFrom(
   start: number,
-  blocks: Iterable<LinkedBlock>,
+  blocks: readonly LinkedBlock[],
   lost: ReadonlySet<string> = new Set(),
 ): number {
-  const seqnos: number[] = [];
-  for (const { workchain, seqno } of blocks) if (workchain === MASTERCHAIN) seqnos.push(seqno);
+  const misplaced = misplacedBlocks(blocks);
   let last = start;
-  for (const seqno of seqnos.sort((a, b) => a - b)) {
+  for (const seqno of masterchainSeqnos(blocks).toSorted((a, b) => a - b)) {
     if (seqno <= last) continue;
-    if (seqno > last + 1 && !lost.has(blockKey(masterchainId(seqno - 1)))) break;
+    let next = last + 1;
+    while (next < seqno && misplaced.has(blockKey(masterchainId(next)))) next += 1;
+    if (next < seqno && !lost.has(blockKey(masterchainId(seqno - 1)))) break;
     last = seqno;
   }
   return last;
 }
 
-/** The masterchain is never split. */
+/** The seqnos of blocks of the masterchain, without blocks that only claim its workchain. */
+export function masterchainSeqnos(blocks: readonly LinkedBlock[]): number[] {
+  return blocks.filter(isOfMasterchain).map(({ seqno }) => seqno);
+}
+
 export function masterchainId(seqno: number): BlockId {
-  return { workchain: MASTERCHAIN, shard: '8000000000000000', seqno };
+  return { workchain: MASTERCHAIN, shard: MASTERCHAIN_SHARD, seqno };
 }
 
 /** Every parent that a known block names, but that is not known itself, under its own name or under a wrong one. */

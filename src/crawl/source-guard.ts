@@ -3,7 +3,7 @@ import type { ApiClient, GetRequest } from '../api/client.ts';
 import type { Clock } from '../clock.ts';
 import { canonicalOf } from '../dataset/declaration/record.ts';
 import { hash, seqno } from '../records/members/form.ts';
-import { networkChanged, otherChain, type ChainBlock } from '../ledger/stored-network.ts';
+import { networkChanged, chainChanged, type ChainBlock } from '../ledger/stored-network.ts';
 import {
   type WrongNetworkError,
   ApiUnavailableError,
@@ -163,7 +163,7 @@ export function createNetworkGuard({ api: bare, clock, held, first, signal }: Gu
   };
   const foreignBlock = (block: ChainBlock | undefined) => {
     if (block === undefined || first === undefined || block.seqno !== first.seqno) return undefined;
-    return block.rootHash === first.rootHash ? undefined : otherChain(first.seqno);
+    return block.rootHash === first.rootHash ? undefined : chainChanged(first.seqno);
   };
   /** A request that was sent before another network appeared does not prove that the right network is back. */
   const openLook = () => {

@@ -16,7 +16,7 @@ import { programName } from '../terminal/program-name.ts';
 import type { Config, Choices } from '../settings/config.ts';
 import { watermarkNotKnown, type Watermark } from '../crawl/watermark/watermark.ts';
 import type { ChainInfo } from '../crawl/source-chain.ts';
-import { networkMismatch, readNetwork } from '../ledger/stored-network.ts';
+import { chainMismatch, networkMismatch, readNetwork } from '../ledger/stored-network.ts';
 import { EtlError, isAbort, NoEndpointError, NotFoundError } from '../errors.ts';
 import { ifThere } from '../files.ts';
 import { endedAfter } from '../stop.ts';
@@ -274,11 +274,12 @@ export function findingOf(error: unknown): DoctorFinding {
   return { check: 'api', what: error.message, remedy: error.hint ?? 'Try again later.' };
 }
 
-async function examineNetwork(database: Database, { globalId }: ChainInfo): Promise<DoctorFinding[]> {
+/** Compares the network and the chain of the database with those of the API. */
+async function examineNetwork(database: Database, { globalId, first }: ChainInfo): Promise<DoctorFinding[]> {
   const held = await readNetwork(database);
-  if (held === undefined || held === globalId) return [];
-  const { what, hint } = networkMismatch(held, globalId);
-  return [{ check: 'network', what, remedy: hint }];
+  if (held === undefined) return [];
+  const other = held === globalId ? await chainMismatch(database, first) : networkMismatch(held, globalId);
+  return other === undefined ? [] : [{ check: 'network', what: other.what, remedy: other.hint }];
 }
 
 /** A source without a watermark can never be read. */

@@ -211,18 +211,23 @@ async function runReading(
       (type === StatementType.CREATE && !/secret/i.test(statement)) ||
       (type === StatementType.EXPLAIN && found.count === 1 && (await explainsReading(duck, statement)));
     if (!isReading) refuse(`${StatementType[type].toLowerCase()} statement`);
-    if (switchesLogging(statement)) refuse('call of enable_logging, query or query_table');
+    if (switchesLogging(statement))
+      refuse('call of enable_logging, enable_profiling or a function that runs a text');
     rows = await prepared.runAndReadAll();
   }
   return rows;
 }
 
 /**
- * True if a statement may switch DuckDB's log on: it writes files, and DuckDB ends the process if it may not write one.
- * `query` and `query_table` take text that may be put together from parts.
+ * True if a statement may switch DuckDB's log or its profiler on: they write files, and DuckDB ends the process if it
+ * may not write one. `query`, `query_table` and `json_execute_serialized_sql` run a text that may be put together from
+ * parts.
  */
 function switchesLogging(statement: string): boolean {
-  return /enable_logging|\bquery(?:_table)?"?\s*(?:\/\*[^]*?\*\/\s*|--.*\n\s*)*\(/i.test(statement);
+  return (
+    /enable_(?:logging|profiling)|json_execute_serialized_sql/i.test(statement) ||
+    /\bquery(?:_table)?"?\s*(?:\/\*[^]*?\*\/\s*|--.*\n\s*)*\(/i.test(statement)
+  );
 }
 
 /** `explain analyze` runs the statement that follows. */

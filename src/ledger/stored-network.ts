@@ -1,7 +1,7 @@
 import { WrongDatabaseError, WrongNetworkError } from '../errors.ts';
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { MASTERCHAIN } from '../ton/shard.ts';
+import { MASTERCHAIN, MASTERCHAIN_SHARD } from '../ton/shard.ts';
 import { decideSetting, keepSetting, readSetting } from './stored-settings.ts';
 import type { Session } from '../postgres/database.ts';
 
@@ -72,33 +72,44 @@ export async function claimChain(
   if (block !== undefined) {
     const now = block.seqno === first.seqno ? first.rootHash : await rootHashOf(block.seqno);
     if (now === block.root_hash && block.seqno === first.seqno) return;
-    if (now !== undefined && now !== block.root_hash) throw otherChain(block.seqno);
+    if (now !== undefined && now !== block.root_hash)
+      throw new WrongDatabaseError(otherChain(block.seqno), { hint: RESTARTED });
   }
-  const stored = await readRootHash(session, first.seqno);
-  if (stored !== undefined && stored !== first.rootHash) throw otherChain(first.seqno);
+  const mismatch = await chainMismatch(session, first);
+  if (mismatch !== undefined) throw new WrongDatabaseError(mismatch.what, mismatch);
   await keepSetting(session, 'network', {
     ...held,
     block: { seqno: first.seqno, root_hash: first.rootHash },
   });
 }
 
-async function readRootHash(session: Session, seqno: number): Promise<string | undefined> {
-  const [row] = await session.rows(
+/** The error text and hint if the first block of the API's index has another root hash in the database. */
+export async function chainMismatch(
+  session: Session,
+  { seqno, rootHash }: { readonly seqno: number; readonly rootHash?: string | undefined },
+): Promise<ReturnType<typeof networkMismatch> | undefined> {
+  if (rootHash === undefined) return undefined;
+  const [stored] = await session.rows(
     sql`select root_hash from ton.blocks
-        where workchain = ${MASTERCHAIN} and shard = '8000000000000000' and seqno = ${seqno} limit 1`,
+        where workchain = ${MASTERCHAIN} and shard = ${MASTERCHAIN_SHARD} and seqno = ${seqno} limit 1`,
     z.object({ root_hash: z.string() }),
   );
-  return row?.root_hash;
+  const remembered = (await readSetting(session, 'network'))?.block;
+  const hashes = [stored?.root_hash, remembered?.seqno === seqno ? remembered.root_hash : undefined];
+  const isOther = hashes.some((hash) => hash !== undefined && hash !== rootHash);
+  return isOther ? { what: otherChain(seqno), hint: RESTARTED } : undefined;
 }
 
-/** The error if masterchain blocks of one seqno differ. */
-export function otherChain(seqno: number): WrongNetworkError {
-  return new WrongNetworkError(
-    `the database holds another chain: masterchain block ${seqno} of the API has another root hash`,
-    {
-      hint: 'The network was restarted under the same global_id. Set DATABASE_URL (or ETL_DATA_DIR) to another database, or drop this one.',
-    },
-  );
+function otherChain(seqno: number): string {
+  return `the database holds another chain: masterchain block ${seqno} of the API has another root hash`;
+}
+
+const RESTARTED =
+  'The network was restarted under the same global_id. Set DATABASE_URL (or ETL_DATA_DIR) to another database, or drop this one.';
+
+/** The error if the API began to serve another chain during a crawl. */
+export function chainChanged(seqno: number): WrongNetworkError {
+  return new WrongNetworkError(otherChain(seqno), { hint: RESTARTED });
 }
 
 /** The error if the API began to serve another network during a crawl. */

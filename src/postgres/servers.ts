@@ -2,11 +2,18 @@ import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import type { ConnectionOptions } from 'node:tls';
+import { type ConnectionOptions, type SecureContextOptions, createSecureContext } from 'node:tls';
 import pg from 'pg';
 import pgpass from 'pgpass';
 import * as z from 'zod';
-import { UsageError, codeOf, DatabaseUnavailableError, toError, WrongDatabaseError } from '../errors.ts';
+import {
+  UsageError,
+  codeOf,
+  DatabaseUnavailableError,
+  messageOf,
+  toError,
+  WrongDatabaseError,
+} from '../errors.ts';
 import {
   examineParameters,
   parsePostgres,
@@ -383,7 +390,8 @@ function tlsOf(parameters: PostgresParameters, { host, name }: ServerAddress): r
   };
   const ca = rootCertificate(parameters, ['require', 'verify-ca', 'verify-full'].includes(mode));
   const unproved: Tls = { ...files, rejectUnauthorized: false };
-  const proved: Tls = { ...files, ...(ca !== undefined && { ca }) };
+  const proved = { ...files, ...(ca !== undefined && { ca }) };
+  if (Object.keys(proved).length > 0) requireUsable({ ca: [], ...proved });
   const ofAnyName: Tls = { ...proved, checkServerIdentity: () => undefined };
   const kinds: ReadonlyMap<string, readonly Tls[]> = new Map([
     ['prefer', [unproved, false]],
@@ -396,6 +404,18 @@ function tlsOf(parameters: PostgresParameters, { host, name }: ServerAddress): r
   const tried = kinds.get(mode);
   if (tried !== undefined) return tried;
   throw new UsageError(`sslmode "${mode}" is not disable, allow, prefer, require, verify-ca or verify-full`);
+}
+
+/** @throws UsageError for a file that is no PEM, a key of another certificate or without its password, and the like */
+function requireUsable(options: SecureContextOptions): void {
+  try {
+    createSecureContext(options);
+  } catch (error) {
+    throw new UsageError(`sslrootcert, sslcert, sslkey and sslcrl cannot be used: ${messageOf(error)}`, {
+      cause: error,
+      hint: 'They must be PEM files, sslkey must be the key of sslcert, and an encrypted key needs sslpassword.',
+    });
+  }
 }
 
 const TLS_VERSIONS = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const;
@@ -412,9 +432,9 @@ function versionOf(parameters: PostgresParameters, name: string): (typeof TLS_VE
  */
 function rootCertificate(parameters: PostgresParameters, looksAtHome: boolean): string | undefined {
   if (parameters.get('sslrootcert') === 'system') return undefined;
-  const { ca } = fileOf(parameters, 'sslrootcert', 'ca');
   const usual = join(homeDirectory() ?? '/', '.postgresql', 'root.crt');
-  return ca ?? (looksAtHome && existsSync(usual) ? readFileSync(usual, 'utf8') : undefined);
+  const isUsual = !parameters.has('sslrootcert') && looksAtHome && existsSync(usual);
+  return fileOf(isUsual ? new Map([['sslrootcert', usual]]) : parameters, 'sslrootcert', 'ca').ca;
 }
 
 function fileOf(
@@ -427,6 +447,9 @@ function fileOf(
   try {
     return { [as]: readFileSync(path, 'utf8') };
   } catch (error) {
-    throw new UsageError(`${name} ${path} cannot be read: ${String(error)}`, { cause: error });
+    throw new UsageError(`${name} ${path} cannot be read: ${messageOf(error)}`, {
+      cause: error,
+      hint: `Set ${name} to a PEM file that this user may read.`,
+    });
   }
 }

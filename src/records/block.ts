@@ -4,7 +4,7 @@ import { column, elsewhere, spread, rowLayoutOf, type Put } from '../dataset/dec
 import type { Extra } from '../dataset/declaration/record.ts';
 import { block_parents, blocks } from '../tables/ton/blocks.ts';
 import { count, flag, int, requiredInt, requiredInt64, requiredSeconds, timeOf } from './members/scalar.ts';
-import { blockKey, misplacedBlocks } from '../ton/block-key.ts';
+import { blockKey, isPlaced, misplacedBlocks } from '../ton/block-key.ts';
 import type { Joins, Predecessor } from '../dataset/paginators/paginator.ts';
 
 const id = { workchain: requiredInt, shard: z.string(), seqno: requiredInt };
@@ -49,7 +49,7 @@ export function joinsOf(raws: readonly unknown[]): Joins | undefined {
   });
   const gapAt = earliest(gapsOf(open, blocks));
   const before = predecessorsOf(blocks).filter((parent) => !misplaced.has(blockKey(parent)));
-  const indexes = [...new Set(misplaced.values())].map((block) => blocks.indexOf(block));
+  const indexes = blocks.flatMap((block, index) => (isPlaced(block) ? [] : [index]));
   return { until: earliest(open) ?? 0, ...(gapAt !== undefined && { gapAt }), before, misplaced: indexes };
 }
 

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import { messageOf, UsageError } from '../errors.ts';
-import { readDatabase } from './postgres-url.ts';
+import { POSTGRES_VARIABLES, readDatabase } from './postgres-url.ts';
 import { parseDuration, parseTime } from '../range.ts';
 import { parseSchedules } from './schedule.ts';
 import { readProxies, findUnknown, homeDirectory, readValues, workingDirectory } from './read-values.ts';
@@ -127,7 +127,7 @@ export function readConfig(
   const parsed = Environment.safeParse(values);
   const server = sentenceOr(() => readDatabase(values['DATABASE_URL'], values));
   const proxies = sentenceOr(() => readProxies(values));
-  const unknown = findUnknown(read, SETTING_NAMES);
+  const unknown = findUnknown(read, [...SETTING_NAMES, ...POSTGRES_VARIABLES]);
   const faults = [
     ...read.faults,
     ...(typeof server === 'string' ? [`${nameOfServer(values)} ${server}`] : []),
@@ -342,7 +342,8 @@ export function isBucket(location: string): boolean {
 /** Bytes of a size such as `5GB`, `500MB` or a plain number of bytes. */
 function parseBytes(text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)b?$/i.exec(text.trim());
-  if (match === null) throw new UsageError('write it like 5GB or 500MB');
+  const isForgotten = match?.[2] === '' && Number(match[1]) > 0 && Number(match[1]) < 1e6;
+  if (match === null || isForgotten) throw new UsageError('write it like 5GB or 500MB');
   return Number(match[1]) * 1000 ** ['', 'k', 'm', 'g', 't'].indexOf((match[2] ?? '').toLowerCase());
 }
 

@@ -27,6 +27,8 @@ const VARIABLES = {
   PGSSLNEGOTIATION: 'sslnegotiation',
   PGSSLMINPROTOCOLVERSION: 'ssl_min_protocol_version',
   PGSSLMAXPROTOCOLVERSION: 'ssl_max_protocol_version',
+  PGMINPROTOCOLVERSION: 'min_protocol_version',
+  PGMAXPROTOCOLVERSION: 'max_protocol_version',
   PGCHANNELBINDING: 'channel_binding',
   PGREQUIREAUTH: 'require_auth',
   PGREQUIREPEER: 'requirepeer',
@@ -38,6 +40,13 @@ const VARIABLES = {
   PGLOADBALANCEHOSTS: 'load_balance_hosts',
   PGOPTIONS: 'options',
 } as const;
+
+/** The variables of libpq, also those that change nothing here, and of the server's own programs. */
+export const POSTGRES_VARIABLES: readonly string[] = [
+  ...Object.keys(VARIABLES),
+  ...['PGPASSFILE', 'PGSERVICEFILE', 'PGSYSCONFDIR', 'PGAPPNAME', 'PGCLIENTENCODING', 'PGDATESTYLE', 'PGTZ'],
+  ...['PGGEQO', 'PGKRBSRVNAME', 'PGGSSLIB', 'PGGSSDELEGATION', 'PGLOCALEDIR', 'PGDATA', 'PGCTLTIMEOUT'],
+];
 
 /** If none of these is set, no server is named: the other variables say how to connect, but not where. */
 const NAMES_A_SERVER = ['PGHOST', 'PGHOSTADDR', 'PGDATABASE', 'PGSERVICE'] as const;
@@ -65,6 +74,11 @@ const OBEYED: ReadonlyMap<string, { readonly refuse?: (value: string) => string 
   ['channel_binding', { refuse: unlessOneOf('disable', 'prefer') }],
   ['gssencmode', { refuse: unlessOneOf('disable', 'prefer') }],
   ['load_balance_hosts', { refuse: unlessOneOf('disable') }],
+  // The driver speaks version 3.0 alone.
+  ['min_protocol_version', { refuse: unlessOneOf('3.0') }],
+  ['max_protocol_version', { refuse: unlessOneOf('3.0', '3.2', 'latest') }],
+  ['scram_client_key', { refuse: cannotBeKept }],
+  ['scram_server_key', { refuse: cannotBeKept }],
   ['require_auth', { refuse: cannotBeKept }],
   ['requirepeer', { refuse: cannotBeKept }],
   ['sslcrldir', { refuse: cannotBeKept }],

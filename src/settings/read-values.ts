@@ -194,20 +194,25 @@ export interface UnknownSetting {
   readonly nearest: string | undefined;
 }
 
-/** Unknown names with the prefix of this program's settings, and names in `.env` that are similar to a setting. */
+/**
+ * Unknown names with the prefix of this program's settings, and names in `.env` that are similar to a known one. In the
+ * environment too, if the known one says where the database is: the embedded server would be used instead.
+ */
 export function findUnknown({ values, fromFile }: Values, known: readonly string[]): UnknownSetting[] {
   return Object.keys(values)
     .filter((name) => !known.includes(name) && !OBEYED_ELSEWHERE.test(name))
     .sort()
     .map((name) => ({ name, nearest: nearestName(name.toUpperCase(), known) }))
-    .filter(
-      ({ name, nearest }) =>
-        /^(etl|toncenter)_/i.test(name) || (fromFile.includes(name) && nearest !== undefined),
-    );
+    .filter(({ name, nearest }) => {
+      const isOfDatabase =
+        nearest === 'DATABASE_URL' ? !('DATABASE_URL' in values) : /^pg[a-z]+$/i.test(name);
+      const isMeant = nearest !== undefined && (isOfDatabase || fromFile.includes(name));
+      return isMeant || /^(etl|toncenter)_/i.test(name);
+    });
 }
 
-/** Names that libpq, the S3 client or a proxy obey: never reported, even if they are similar to a setting. */
-const OBEYED_ELSEWHERE = /^(?:PG[A-Z]+|AWS_\w+|(?:HTTPS?|ALL|NO)_PROXY)$/i;
+/** Names that the S3 client or a proxy obey: never reported, even if they are similar to a setting. */
+const OBEYED_ELSEWHERE = /^(?:AWS_\w+|(?:HTTPS?|ALL|NO)_PROXY)$/i;
 
 /** Returns the proxy for a URL; undefined if requests go there directly. */
 export type ProxyFor = (url: string) => URL | undefined;

@@ -22,7 +22,7 @@ export function spellingsOf(secret: string): string[] {
 }
 
 function step(spelling: string, label: string): (text: string) => string {
-  if (spelling.length >= UNIQUE) return (text) => text.replaceAll(spelling, label);
+  if (spelling.length >= UNIQUE || looksLikeKey(spelling)) return (text) => text.replaceAll(spelling, label);
   const escaped = spelling.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`);
   const word = new RegExp(String.raw`(?<![\p{L}\p{N}_])${escaped}(?![\p{L}\p{N}_])`, 'gu');
   return (text) => text.replaceAll(word, () => label);
@@ -61,9 +61,14 @@ export function pathIn(url: string | undefined): string[] {
   return new URL(url).pathname.split('/');
 }
 
-/** Those parts of a URL's path that look like keys: with letters and digits, and not short. */
+/** Those parts of a URL's path that look like keys. */
 export function keysInPath(url: string): string[] {
-  return pathIn(url).filter((part) => part.length >= SHORTEST_CODE && /\d/.test(part) && /[a-z]/i.test(part));
+  return pathIn(url).filter(looksLikeKey);
+}
+
+/** True for letters with digits, unless they are few: no word contains them. */
+function looksLikeKey(text: string): boolean {
+  return text.length >= SHORTEST_CODE && /\d/.test(text) && /[a-z]/i.test(text);
 }
 
 /** Removes the logins from URLs in a text. */

@@ -1,4 +1,4 @@
-import { isHalf, SHARD } from './shard.ts';
+import { isHalf, isOfMasterchain, MASTERCHAIN, SHARD } from './shard.ts';
 
 interface BlockId {
   readonly workchain: number;
@@ -41,11 +41,15 @@ export function misplacedBlocks<Block extends PlacedBlock>(
   return found;
 }
 
-/** True if a block follows from its parents: the block before it, the one that split, or the two that merged. */
-function isPlaced({ workchain, shard, after_split, prev_blocks }: PlacedBlock): boolean {
+/**
+ * True if a block follows from its parents: the block before it, the one that split, or the two that merged. The
+ * masterchain does neither.
+ */
+export function isPlaced({ workchain, shard, after_split, prev_blocks }: PlacedBlock): boolean {
   const parents = prev_blocks ?? [];
   const isForm = [shard, ...parents.map((parent) => parent.shard)].every((word) => SHARD.test(word));
   if (!isForm || parents.some((parent) => parent.workchain !== workchain)) return false;
+  if (workchain === MASTERCHAIN && !isOfMasterchain({ workchain, shard })) return false;
   if (parents.length > 1) return parents.every((parent) => isHalf(parent.shard, shard));
   return parents.every(
     (parent) => parent.shard === shard || (after_split !== false && isHalf(shard, parent.shard)),

@@ -40,6 +40,13 @@ function lowestBit(id: bigint): bigint {
 
 /** The workchain whose blocks register those of all shards. */
 export const MASTERCHAIN = -1;
+/** The masterchain is never split. */
+export const MASTERCHAIN_SHARD = '8000000000000000';
+
+/** True for a block of the masterchain, and false for one that only claims its workchain. */
+export function isOfMasterchain({ workchain, shard }: ShardId): boolean {
+  return workchain === MASTERCHAIN && shard === MASTERCHAIN_SHARD;
+}
 
 /**
  * True if the tops are a complete state: in each workchain the shards' prefixes fill the address space once

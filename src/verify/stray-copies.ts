@@ -142,8 +142,9 @@ export async function dropCopiesBeyond(
 }
 
 /**
- * Rows in the seconds `beyond` that have the key of a row in `seconds`. Messages from or to the outside of the chain
- * may exist twice. Parts of a whole that is stored in the same second do not count as copies.
+ * Rows in the seconds `beyond` that have the key of a row in `seconds`. A message from or to the outside of the chain
+ * may exist twice: each has its own transaction. Parts of a whole that is stored in the same second do not count as
+ * copies.
  */
 function findCopies(
   session: Session,
@@ -154,7 +155,12 @@ function findCopies(
   const target = targetOf(table);
   const { key, shared, supersedes } = target.facts;
   const names = key.filter((name) => name !== 'utime');
-  const isOne = (shared?.ends ?? []).map((end) => sql` and r.${sql.identifier(end)} is not null`);
+  const ends = (shared?.ends ?? []).map((end) => sql`c.${sql.identifier(end)} is not null`);
+  const isAlone =
+    ends.length === 0
+      ? sql``
+      : sql` and (${sql.join(ends, sql` and `)} or not exists (select 1 from ton.transactions x
+          where x.utime = c.utime and (x.in_msg_hash = c.hash or x.hash = c.out_msg_tx_hash)))`;
   const isLoose =
     supersedes === undefined
       ? sql``
@@ -164,13 +170,13 @@ function findCopies(
     sql`
       with r as materialized (
         select distinct ${identifiers(names)} from ${target.into} r
-        where ${during('r', stretchesOf(seconds, Infinity)[0] ?? { from: 0, to: 0 })}${sql.join(isOne)})
+        where ${during('r', stretchesOf(seconds, Infinity)[0] ?? { from: 0, to: 0 })})
       select ${keyText(target, 'c')} as id, extract(epoch from c.utime)::int8 as second
       from unnest(${multirangeParam(beyond)}) g join ${target.into} c
         on c.utime >= to_timestamp(lower(g)::float8) and c.utime < to_timestamp(upper(g)::float8)
       join r on ${same('r', 'c', names)}
       where c.utime >= to_timestamp(${beyond[0]?.from ?? 0}::float8)
-        and c.utime < to_timestamp(${beyond.at(-1)?.to ?? 0}::float8)${isLoose}
+        and c.utime < to_timestamp(${beyond.at(-1)?.to ?? 0}::float8)${isLoose}${isAlone}
       order by 2, 1 limit ${MOST}::int`,
     Copy,
   );

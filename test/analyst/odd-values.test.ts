@@ -48,6 +48,10 @@ const ODD: readonly unknown[] = [
     'ext$a5',
   ],
   ...[
+    '9'.repeat(38),
+    '9'.repeat(39),
+    '-1e38',
+    '1e37',
     '9'.repeat(400),
     '9'.repeat(2000),
     `0.${'1'.repeat(500)}`,
@@ -241,9 +245,9 @@ test('a text is a number or null, and DuckDB gives the same number if its type c
     'inf',
     '٣',
   ];
-  for (const text of [...none, '1_000', '1,5', ' 12 ', '12\n', '9'.repeat(2000)])
-    expect(found[text]).toBeNull();
-  expect(found['9'.repeat(400)]).toBe('9'.repeat(400));
+  const large = ['9'.repeat(39), '-1e38', '1e400', '9'.repeat(400), '9'.repeat(2000)];
+  for (const text of [...none, ...large, '1_000', '1,5', ' 12 ', '12\n']) expect(found[text]).toBeNull();
+  for (const text of ['9'.repeat(38), `1${'0'.repeat(37)}`]) expect(Object.values(found)).toContain(text);
   const macro =
     /create or replace macro etl\.to_numeric[\s\S]*?;/.exec(
       readFileSync(join(import.meta.dirname, '../../migrations/duckdb.sql'), 'utf8'),

@@ -162,6 +162,9 @@ describe('words that no command takes are exit 2, with a suggestion', () => {
     [['backfill', '--from', '-1h', '--to', 'now', '--threads', '2'], /unknown option '--threads'/],
     [['reader', '--name', ''], /1 to 63 bytes/],
     [['reader', '--name', 'x'.repeat(64)], /1 to 63 bytes/],
+    [['reader', '--name', 'public'], /Postgres reserves this name/],
+    [['reader', '--name', 'none'], /Postgres reserves this name/],
+    [['reader', '--name', 'pg_reader'], /Postgres reserves this name/],
     [
       ['plan', '--from', '2026', '--to', '2027'],
       /"2026" is a year: write a month or a day of it, such as 2026-01 /,

@@ -78,6 +78,22 @@ test('rows that name no account are refused by their number, and the other rows 
 });
 
 test.each([
+  ['label', 'a\0b,c,d'],
+  ['category', 'a,\0,d'],
+  ['organization', 'a,c,d\0'],
+])('a NUL in the %s refuses its row alone', async (_, cells) => {
+  const rows = [`${account('A')},${cells}`, `${account('B')},Bea,c,d`];
+  const { code, stdout } = await importing(
+    'nul.csv',
+    ['address,label,category,organization', ...rows, ''].join('\n'),
+  );
+  expect(stdout).toMatch(/^labelled {2}1 accounts by nul\.csv\n/);
+  expect(stdout).toContain('refused   1 rows, the first: row 1: it has a character NUL');
+  expect(code).toBe(3);
+  await importing('nul.csv', 'address,label\n');
+});
+
+test.each([
   [
     'no.csv',
     'label,category\nx,y\n',

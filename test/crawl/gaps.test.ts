@@ -5,7 +5,7 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { expect, test } from 'vitest';
 import { coverStreams } from '../../src/backfill/run-backfill.ts';
-import { recheckGaps } from '../../src/crawl/gaps.ts';
+import { findGaps, missingMasterchain, recheckGaps } from '../../src/crawl/gaps.ts';
 import { requireHead } from '../../src/crawl/watermark/watermark.ts';
 import { crawlLease } from '../../src/crawl/streams/read-leases.ts';
 import { streamOf } from '../../src/crawl/streams/planner.ts';
@@ -218,25 +218,32 @@ test('another chain under the same global_id is refused, and one that only dropp
   await network.serve();
   await open();
   await network.serve({ duration: 600, seed: 8 });
-  await expect(open()).rejects.toMatchObject({ exitCode: 2, code: 'wrong_network' });
+  await expect(open()).rejects.toMatchObject({ exitCode: 2, code: 'wrong_database' });
   // The index begins later, and has dropped the block that is remembered.
   await network.serve({ start: START + 4000, duration: 600, firstSeqno: 1600 });
   await open();
 });
 
-/** Serves the network over a proxy that alters one shard block wherever it is named as itself, and never as a parent. */
-async function withMisplaced<T>(
-  { shard, seqno }: { readonly shard: string; readonly seqno: number },
-  instead: string,
-  work: (url: string) => Promise<T>,
-): Promise<T> {
-  const name = `{"workchain":0,"shard":"${shard}","seqno":${seqno},"root_hash"`;
+interface Named {
+  readonly workchain: number;
+  readonly shard: string;
+  readonly seqno: number;
+}
+
+const nameOf = ({ workchain, shard, seqno }: Named) =>
+  `{"workchain":${workchain},"shard":"${shard}","seqno":${seqno},"root_hash"`;
+
+/** Serves the network over a proxy that alters one block wherever it is named as itself, and never as a parent. */
+async function withMisplaced<T>(block: Named, instead: Named, work: (url: string) => Promise<T>): Promise<T> {
+  const { workchain, shard, seqno } = block;
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url!, network.simulator.url);
-    const isNamed = searchParams.get('shard') === shard && searchParams.get('seqno') === String(seqno);
+    const isNamed =
+      searchParams.get('workchain') === String(workchain) &&
+      searchParams.get('shard') === shard &&
+      searchParams.get('seqno') === String(seqno);
     void fetch(network.simulator.url + request.url!).then(async (answer) => {
-      const text = await answer.text();
-      const altered = text.replaceAll(name, instead);
+      const altered = (await answer.text()).replaceAll(nameOf(block), nameOf(instead));
       response.writeHead(answer.status, { 'content-type': 'application/json' });
       response.end(isNamed && pathname === '/api/v3/blocks' ? '{"blocks":[]}' : altered);
     });
@@ -250,34 +257,28 @@ async function withMisplaced<T>(
   }
 }
 
-test.for([
-  [
-    'of another workchain',
-    (shard: string, seqno: number) => `{"workchain":5,"shard":"${shard}","seqno":${seqno},"root_hash"`,
-  ],
-  [
-    'of a workchain below the masterchain',
-    (shard: string, seqno: number) => `{"workchain":-7,"shard":"${shard}","seqno":${seqno},"root_hash"`,
-  ],
-  [
-    'of a shard that does not exist',
-    (_: string, seqno: number) => `{"workchain":0,"shard":"4000000000000001","seqno":${seqno},"root_hash"`,
-  ],
-  [
-    'of a shard beside its own',
-    (_: string, seqno: number) => `{"workchain":0,"shard":"0800000000000000","seqno":${seqno},"root_hash"`,
-  ],
-  [
-    'of half its shard, which did not split',
-    (shard: string, seqno: number) =>
-      `{"workchain":0,"shard":"${halfOf(shard)}","seqno":${seqno},"root_hash"`,
-  ],
-] as const)('a block %s goes to quarantine and is no gap', async ([, instead]) => {
-  await network.serve();
-  const block = [...network.simulator.truth.blocks()].find(
-    ({ workchain, gen_utime }) => workchain === 0 && Number(gen_utime) > START + 600,
+/** A block of the network, a while after its start. */
+const blockOf = (workchain: number): Named =>
+  [...network.simulator.truth.blocks()].find(
+    (block) => block.workchain === workchain && Number(block.gen_utime) > START + 600,
   )!;
-  await withMisplaced(block, instead(block.shard, block.seqno), async (url) => {
+
+const MISPLACED: readonly [string, number, (block: Named) => Partial<Named>][] = [
+  ['of a shard of another workchain', 0, () => ({ workchain: 5 })],
+  ['of the masterchain, in another workchain', -1, () => ({ workchain: 5 })],
+  ['of the masterchain, in a shard that it does not have', -1, () => ({ shard: '4000000000000000' })],
+  ['of a shard in a workchain below the masterchain', 0, () => ({ workchain: -7 })],
+  ['of the masterchain, among the shards', -1, () => ({ workchain: 0 })],
+  ['of a shard, in the masterchain', 0, () => ({ workchain: -1 })],
+  ['of the masterchain, in a shard that does not exist', -1, () => ({ shard: '8000000000000001' })],
+  ['of a shard that does not exist', 0, () => ({ shard: '4000000000000001' })],
+  ['of a shard beside its own', 0, () => ({ shard: '0800000000000000' })],
+  ['of half its shard, which did not split', 0, ({ shard }) => ({ shard: halfOf(shard) })],
+];
+
+/** Covers the range from a source with a misplaced block. It goes to quarantine and is no gap. */
+async function expectQuarantined(block: Named, instead: Named): Promise<void> {
+  const work = async (url: string) => {
     const opened = await openTestCrawl(network.store, url, { maxAttempts: 2, hasty: true });
     const datasets = await datasetsNamed('blocks', 'transactions');
     const jobs = splitKinds(await loadJobs()).streams;
@@ -296,8 +297,22 @@ test.for([
     const proof = await openProof(network.store, opened);
     await proof.repair(datasets, RANGE, await proof.verify(datasets, RANGE));
     expect(await readGaps(network.store.database, [RANGE])).toEqual([]);
+    // A source that has no gap holds no watermark back.
+    await requireNoGap({ api: opened.context.api, priority: 'tail', signal: never.leaving });
     await opened.close();
-  });
+  };
+  await withMisplaced(block, instead, work);
+}
+
+async function requireNoGap(asking: Parameters<typeof missingMasterchain>[0]): Promise<void> {
+  const { missing } = await missingMasterchain(asking, RANGE);
+  for (const span of missing) expect(await findGaps(asking, span)).toEqual([]);
+}
+
+test.for(some(MISPLACED, 3))('a block %s goes to quarantine and is no gap', async ([, workchain, change]) => {
+  await network.serve();
+  const block = blockOf(workchain);
+  await expectQuarantined(block, { ...block, ...change(block) });
 });
 
 /** The first of the two shards that a shard would split into. */

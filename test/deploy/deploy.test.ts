@@ -181,6 +181,22 @@ describe('the files for deployment', () => {
     expect(options).toEqual([ofImage, ofImage]);
   });
 
+  test('no password has a default: without one, Grafana does not start', () => {
+    const text = read('docker-compose.yml');
+    expect(text).not.toMatch(/(?:PASSWORD|SECRET\w*|KEY):-[^}]/);
+    const { entrypoint } = z
+      .object({ services: z.object({ grafana: z.object({ entrypoint: z.array(z.string()) }) }) })
+      .parse(parse(text)).services.grafana;
+    const [shell = '', ...args] = entrypoint.map((word) =>
+      word.replaceAll('$$', '$').replace('/run.sh', 'echo started'),
+    );
+    const run = (GF_SECURITY_ADMIN_PASSWORD: string) =>
+      spawnSync(shell, args, { env: { PATH: process.env['PATH'], GF_SECURITY_ADMIN_PASSWORD } });
+    expect(run('')).toMatchObject({ status: 1 });
+    expect(run('').stderr.toString()).toContain('GRAFANA_PASSWORD');
+    expect(run(`o'"$ x`).stderr.toString() + run(`o'"$ x`).stdout.toString()).toContain('started');
+  });
+
   test('the role of Grafana gets its privileges as every reader does, and keeps its password', async () => {
     const statements = /<<'SQL'\n([\s\S]*)\nSQL/.exec(read('deploy/reader.sh'))?.[1] ?? '';
     const name = `grafana_${process.pid}`;

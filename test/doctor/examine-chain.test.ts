@@ -15,14 +15,18 @@ afterEach(() => {
 });
 
 /** The findings of doctor on the watermark of a source that is changed after the crawl was opened. */
-async function examine(options: SimulatorOptions) {
+async function examine(options: SimulatorOptions, rootHash?: string | null) {
   await network.serve(options);
   return network.crawl(
     async ({ context: { api, clock } }) => {
       isSpoiled = true;
       const findings = await examineChain({
         database: network.store.database,
-        read: (signal) => readChainInfo(api, signal),
+        read: async (signal) => {
+          const info = await readChainInfo(api, signal);
+          const first = { ...info.first, rootHash: rootHash ?? undefined };
+          return rootHash === undefined ? info : { ...info, first };
+        },
         readWatermark: (info, signal) =>
           createWatermarkReader({
             ...{ api, info, clock, delaySeconds: 0, joinedUntil: info.last.utime },
@@ -30,7 +34,7 @@ async function examine(options: SimulatorOptions) {
         finishing: never.finishing,
         now: undefined,
       });
-      return findings.filter(({ check }) => check === 'watermark');
+      return findings.filter(({ check }) => check === 'watermark' || check === 'network');
     },
     { hasty: true, maxAttempts: 1 },
   );
@@ -55,5 +59,12 @@ test('shard states without the shards are a finding that says what the program n
       what: expect.stringMatching(/^the watermark is not known: /) as string,
       remedy: expect.stringContaining('needs the tops of all shards') as string,
     },
+  ]);
+});
+
+test('another chain under the same global_id is a finding, and a source that tells no hash is none', async () => {
+  expect(await examine({}, null)).toEqual([]);
+  expect(await examine({}, `${'B'.repeat(43)}=`)).toMatchObject([
+    { check: 'network', what: expect.stringContaining('the database holds another chain') as string },
   ]);
 });

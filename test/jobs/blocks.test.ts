@@ -137,6 +137,30 @@ describe('a page of blocks is linked', () => {
     expect(job.read(unlinked).joins).toBeUndefined();
   });
 
+  it.each([
+    ['another shard', { shard: '2' }],
+    ['a shard that does not exist', { shard: '80000001' }],
+    ['half of its shard, which did not split', { shard: '4', after_split: false }],
+    ['the masterchain', { workchain: -1 }],
+  ])('without a block that claims %s, whether its child is in the page or not', (_, claimed) => {
+    const page = [1, 2, 3].map((seqno) =>
+      sampleBlock({
+        workchain: 0,
+        shard: '8',
+        seqno,
+        gen_utime: String(1_760_000_000 + seqno),
+        prev_blocks: [{ workchain: 0, shard: '8', seqno: seqno - 1 }],
+        ...(seqno === 2 && claimed),
+      }),
+    );
+    const refused = [{ path: 'shard', reason: 'does not follow from the blocks before it' }];
+    expect(job.read(page).rejected).toMatchObject(refused);
+    expect(job.read(page.slice(0, 2)).rejected).toMatchObject(refused);
+    // So it is read from quarantine.
+    expect(job.read(page.slice(1, 2)).rejected).toMatchObject(refused);
+    expect(job.read(page.slice(2)).rejected).toEqual([]);
+  });
+
   it('up to the earliest of the last blocks of several chains', () => {
     const left = [1, 2, 3].map((seqno) => ({ seqno, time: seqno * 2, shard: '4' }));
     const right = [1, 2].map((seqno) => ({ seqno, time: seqno * 2 + 1, shard: 'C' }));

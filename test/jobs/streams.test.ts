@@ -78,9 +78,13 @@ describe.each(rebuiltStreams)('jobs/$name', (stream) => {
     }
   });
 
-  it('rejects an amount that is invalid, or that no column can hold, and takes the largest', () => {
+  it('rejects an amount that is invalid, keeps one that no column can hold in extra, and takes the largest', () => {
     const { amount } = stream;
-    for (const refused of ['1e9', '9'.repeat(39), `-1${'0'.repeat(38)}`, '0'.repeat(39)])
+    for (const wide of ['9'.repeat(39), `-1${'0'.repeat(38)}`, String(2n ** 256n - 1n), '7'.repeat(1001)]) {
+      const [row] = rowsOf(stream, stream.sample({ [amount]: wide }))[stream.name]!;
+      expect(row).toMatchObject({ [amount]: null, extra: JSON.stringify({ [amount]: wide }) });
+    }
+    for (const refused of ['1e9', '9'.repeat(38) + 'x', `${'9'.repeat(39)}.5`, '-', '+1', 'NaN'])
       expect(stream.job.read([stream.sample({ [amount]: refused })]).rejected).toMatchObject([
         { path: amount },
       ]);

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -83,6 +84,10 @@ describe('each parameter is applied, refused or named', () => {
     'sslcrldir=/x',
     'sslcertmode=require',
     'requiressl=1',
+    'min_protocol_version=3.2',
+    'max_protocol_version=2.0',
+    'scram_client_key=x',
+    'oauth_issuer=https://x',
     'passfile=/x',
     'connect_timeout=soon',
     'client_encoding=latin1',
@@ -111,6 +116,7 @@ describe('each parameter is applied, refused or named', () => {
     ['schema=public', 'schema has no effect'],
     ['pgbouncer=true', 'pgbouncer has no effect'],
     ['keepalives_idle=30', 'keepalives_idle has no effect'],
+    ['max_protocol_versoin=3.0', 'did you mean max_protocol_version?'],
     ['hosst=x', 'no connection parameter hosst: did you mean host?'],
     ['conect_timeout=3', 'did you mean connect_timeout?'],
     ['whatever=1', 'no connection parameter whatever'],
@@ -125,12 +131,43 @@ describe('each parameter is applied, refused or named', () => {
     ['PGREQUIREAUTH', 'scram-sha-256'],
     ['PGGSSENCMODE', 'require'],
     ['PGREQUIRESSL', '1'],
+    ['PGMINPROTOCOLVERSION', 'latest'],
     ['PGSSLSNI', '0'],
     ['PGLOADBALANCEHOSTS', 'random'],
     ['PGTARGETSESSIONATTRS', 'rw'],
   ])('the variable %s is no exception', (name, value) => {
     expect(() => readDatabase('postgres://h/d', { [name]: value })).toThrow(UsageError);
   });
+
+  test.each(['sslrootcert', 'sslcert', 'sslkey', 'sslcrl'])(
+    '%s is named, with what to do, if it cannot be read or used',
+    async (name) => {
+      const directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-'));
+      onTestFinished(() => rm(directory, { recursive: true }));
+      const { privateKey } = generateKeyPairSync('ec', {
+        namedCurve: 'P-256',
+        publicKeyEncoding: { type: 'spki', format: 'pem' },
+        privateKeyEncoding: { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'secret' },
+      });
+      await writeFile(join(directory, 'text'), 'no PEM');
+      await writeFile(join(directory, 'key'), privateKey);
+      const errorOf = (file: string): unknown => {
+        try {
+          return connectionOf(`postgres://u@h/d?sslmode=require&${name}=${join(directory, file)}`);
+        } catch (error) {
+          return error;
+        }
+      };
+      for (const file of ['missing', '.', ...(name === 'sslrootcert' ? [] : ['text', 'key']), 'text/x']) {
+        const error = errorOf(file);
+        expect(error).toBeInstanceOf(UsageError);
+        expect(error).toMatchObject({
+          message: expect.stringContaining(name) as string,
+          hint: expect.stringContaining('PEM') as string,
+        });
+      }
+    },
+  );
 
   test('certificates of the system are the only ones if they are chosen', () => {
     const { servers } = connectionOf('postgres://u@h/d?sslrootcert=system');

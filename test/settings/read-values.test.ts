@@ -135,6 +135,37 @@ test('a name in .env that is close to a setting is named, whatever it begins wit
 });
 
 test.each([
+  ['PGDATABSE', 'PGDATABASE'],
+  ['PGHOTS', 'PGHOST'],
+  ['PGSSLMOD', 'PGSSLMODE'],
+  ['DATABASE_URI', 'DATABASE_URL'],
+  ['DATABASEURL', 'DATABASE_URL'],
+])('%s of the environment is named, because it names no database: %s does', (name, meant) => {
+  const [warning, ...more] = readConfig({ [name]: 'x' }, '/nowhere').warnings;
+  expect(warning?.what).toContain(`${name} is not a setting`);
+  expect(warning?.remedy).toContain(meant);
+  expect(more).toEqual([]);
+});
+
+test.each([
+  { PGDATA: '/x' },
+  { PGTZ: 'UTC' },
+  { PGBOUNCER_PORT: '1' },
+  { DATABASE_URI: 'x', DATABASE_URL: 'postgres://h/d' },
+  { DATABASE: 'x' },
+])('other programs use other names: %j', (environment) => {
+  expect(readConfig(environment, '/nowhere').warnings).toEqual([]);
+});
+
+test.each(['5', '500', '2.5', '10b'])('ETL_MIN_FREE=%s lacks its unit', (size) => {
+  expect(() => readConfig({ ETL_MIN_FREE: size }, '/nowhere')).toThrow(/ETL_MIN_FREE.*5GB/);
+});
+
+test.each(['0', '5000000000', '5GB', '500m'])('ETL_MIN_FREE=%s is a size', (size) => {
+  expect(readConfig({ ETL_MIN_FREE: size }, '/nowhere').warnings).toEqual([]);
+});
+
+test.each([
   'ETL_RETENTION=transaction:90d',
   'ETL_SCHEDULE="transaction @ 0 * * * *"',
   'ETL_DATASETS=transaction',

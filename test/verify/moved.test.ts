@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { sql, type Table } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Dataset } from '../../src/dataset/dataset.ts';
@@ -10,7 +10,7 @@ import { transactions } from '../../src/tables/ton/transactions.ts';
 import { proveRange } from '../../src/verify/prove.ts';
 import { isProved } from '../../src/verify/verify.ts';
 import { unseal } from '../../src/write/seals.ts';
-import { createPartitions } from '../../src/write/target.ts';
+import { createPartitions, targetOf } from '../../src/write/target.ts';
 import { common, formatTime, type Range } from '../../src/range.ts';
 import type { TestStore } from '../support/database/database.ts';
 import { expectProved, kindsOf, openNetworkProof, type Proof } from '../support/verify.ts';
@@ -216,3 +216,75 @@ test.for(some(MOVED_BLOCKS, 3))(
     await expectProved(proof, chain, range);
   },
 );
+
+const ENDS = {
+  'from outside': 'source is null',
+  'to the outside': 'destination is null',
+  'between accounts': 'source is not null and destination is not null',
+} as const;
+
+const MOVED_MESSAGES = (['from outside', 'to the outside', 'between accounts'] as const).flatMap((ends) =>
+  ['1 hour', '-1 hour', '1 day', '-40 days'].map((by) => [ends, by] as const),
+);
+
+test.for(some(MOVED_MESSAGES, 3))(
+  'a message %s that was moved by %s is restored, and no copy of it stays',
+  async ([ends, by]) => {
+    const stored = () =>
+      store.database.rows(
+        sql`select utime::text, hash from ton.messages order by 1, 2`,
+        z.record(z.string(), z.unknown()),
+      );
+    const before = await stored();
+    const [found] = await store.database.rows(
+      sql`select hash, extract(epoch from utime)::int8 as own, extract(epoch from utime + ${by}::interval)::int8 as copied
+        from ton.messages where ${sql.raw(ENDS[ends])} and utime > to_timestamp(${range.from + 100})
+          and utime < to_timestamp(${range.to - 100}) order by utime, hash limit 1`,
+      z.object({ hash: z.string(), own: z.coerce.number(), copied: z.coerce.number() }),
+    );
+    // The network sends no logs.
+    if (found === undefined) return;
+    const { hash, own, copied } = found;
+    await createPartitions(store.database, 'month').ensure([messages], new Set([formatTime(copied)]));
+    await run(
+      `update ton.messages set utime = to_timestamp(${copied}) where hash = '${hash}' and utime = to_timestamp(${own})`,
+    );
+    for (const second of [own, copied])
+      await unseal(store.database, messages, { from: second, to: second + 1 });
+    await proof.repair(chain, range, await proof.verify(chain, range));
+    await expectProved(proof, chain, range);
+    expect(await stored()).toEqual(before);
+  },
+);
+
+test('an outside message that another transaction received in a second that is not covered is no copy', async () => {
+  const [message] = await store.database.rows(
+    sql`select m.hash, extract(epoch from m.utime)::int8 as second from ton.messages m where m.source is null
+          and m.utime > to_timestamp(${range.from + 100}) order by m.utime, m.hash limit 1`,
+    z.object({ hash: z.string(), second: z.coerce.number() }),
+  );
+  const { hash, second } = message!;
+  const later = second + 3600;
+  const own = { utime: `to_timestamp(${later})`, in_msg_utime: `to_timestamp(${later})` };
+  const other = { ...own, lt: 'lt + 1000000', hash: `'${'B'.repeat(43)}='` };
+  const copy = (table: Table, name: string, where: string, values: Readonly<Record<string, string>>) => {
+    const { columns } = targetOf(table);
+    const read = columns.map((column) => values[column] ?? column);
+    return run(`insert into ton.${name} (${columns.join(', ')}) select ${read.join(', ')} from ton.${name}
+      where ${where} = '${hash}' and utime = to_timestamp(${second})`);
+  };
+  await copy(transactions, 'transactions', 'in_msg_hash', other);
+  await copy(messages, 'messages', 'hash', own);
+  await run(
+    `update ton.transactions set total_fees = total_fees + 1 where in_msg_hash = '${hash}' and utime = to_timestamp(${second})`,
+  );
+  await proof.repair(chain, range, await proof.verify(chain, range));
+  const [left] = await store.database.rows(
+    sql`select count(*)::int as copies from ton.messages where hash = ${hash} and utime = to_timestamp(${later})`,
+    z.object({ copies: z.number() }),
+  );
+  expect(left!.copies).toBe(1);
+  for (const table of ['messages', 'transactions'])
+    await run(`delete from ton.${table} where utime = to_timestamp(${later})`);
+  await expectProved(proof, chain, range);
+});

@@ -100,7 +100,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         module: 'crawl/watermark/watermark',
-        find: 'const seqno = contiguousFrom(start, known.values(), lost);',
+        find: 'const seqno = contiguousFrom(start, [...known.values()], lost);',
         instead:
           'const seqno = Math.max(head.seqno, ...[...known.values()].filter((block) => block.workchain === -1).map((block) => block.seqno));',
       },

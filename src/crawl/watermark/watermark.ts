@@ -13,7 +13,7 @@ import {
 } from '../../errors.ts';
 import { type Gap, withdrawReadSince } from '../../ledger/stored-coverage.ts';
 import { DAY, HOUR, formatTime, MINUTE } from '../../range.ts';
-import { MASTERCHAIN, tiles } from '../../ton/shard.ts';
+import { isOfMasterchain, MASTERCHAIN, tiles } from '../../ton/shard.ts';
 import { blockKey } from '../../ton/block-key.ts';
 import type { PageSize } from '../page-size.ts';
 import { findGaps, gapsOf, missingMasterchain } from '../gaps.ts';
@@ -23,6 +23,7 @@ import {
   contiguousFrom,
   firstMissing,
   masterchainId,
+  masterchainSeqnos,
   type BrokenLink,
   type LinkedBlock,
   Blocks,
@@ -329,7 +330,7 @@ async function advance(asking: Asking, state: ChainState): Promise<ChainState> {
     waitingFor: { kind, name, ...(unfit !== undefined && { unfit }) },
   });
   const start = head.seqno === 0 ? firstSeqno(known) : head.seqno;
-  const seqno = contiguousFrom(start, known.values(), lost);
+  const seqno = contiguousFrom(start, [...known.values()], lost);
   if (seqno === head.seqno) return waitFor('masterchain block', String(seqno + 1));
   const tops = await shardTops(asking, known, seqno);
   if (tops === undefined || !tiles(tops))
@@ -370,17 +371,12 @@ export function watermarkNotKnown({ waitingFor, unfit }: Watermark): EtlError {
 }
 
 function firstSeqno(known: ReadonlyMap<string, LinkedBlock>): number {
-  const seqnos = [...known.values()]
-    .filter(({ workchain }) => workchain === MASTERCHAIN)
-    .map(({ seqno }) => seqno);
+  const seqnos = masterchainSeqnos([...known.values()]);
   return seqnos.length === 0 ? 0 : Math.min(...seqnos);
 }
 
 function headTime(blocks: readonly LinkedBlock[]): number {
-  return Math.max(
-    0,
-    ...blocks.map(({ workchain, gen_utime }) => (workchain === MASTERCHAIN ? gen_utime : 0)),
-  );
+  return Math.max(0, ...blocks.map((block) => (isOfMasterchain(block) ? block.gen_utime : 0)));
 }
 
 /**

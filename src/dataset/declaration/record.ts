@@ -270,7 +270,7 @@ function partsOf(schema: z.core.$ZodType, value: object): [string, z.core.$ZodTy
   return each === undefined ? [] : Object.keys(value).map((name) => [name, each]);
 }
 
-/** Members of a record that its schema does not name, by dotted path (`description.compute_ph.new_member`). */
+/** Members of a record that no column holds, by dotted path (`description.compute_ph.new_member`). */
 export type Extra = Readonly<Record<string, unknown>>;
 
 /** No unknown members, as in nearly every record. */
@@ -281,9 +281,13 @@ export type RecordReading<Rec> =
   | { readonly ok: true; readonly record: Rec; readonly extra: Extra }
   | { readonly ok: false; readonly path: string; readonly reason: string };
 
+/** Why an amount does not fit. If it is a whole number, only its column is too small. */
+export const NO_AMOUNT = 'is not a string of at most 38 digits';
+
 /**
  * Parses one record with a strict schema. Members that the schema does not name are removed and returned as
- * `extra`: the API has grown, and the record is valid. Any other mismatch is returned with its path.
+ * `extra`: the API has grown, and the record is valid. So are optional amounts that no column can hold: anybody can
+ * deploy a contract that answers with one. Any other mismatch is returned with its path.
  */
 export function readRecord<Rec>(
   schema: ZodType<Rec>,
@@ -293,20 +297,24 @@ export function readRecord<Rec>(
   if (twice !== undefined) return { ok: false, path: dotted(twice), reason: TWICE };
   const first = schema.safeParse(canonical);
   if (first.success) return { ok: true, record: first.data, extra: NOTHING };
-  const grown = first.error.issues.filter(isGrowth);
-  const mismatch = first.error.issues.find((issue) => !isGrowth(issue));
-  if (mismatch !== undefined || grown.length === 0) return refusal(mismatch);
+  const { issues } = first.error;
+  const movable = issues.map((issue) => movableOf(issue, canonical));
+  const mismatch = issues.find((_, at) => movable[at] === undefined);
+  if (mismatch !== undefined) return refusal(mismatch);
   const copy = structuredClone(canonical);
   const extra: Record<string, unknown> = {};
-  for (const { path, keys } of grown) {
-    for (const key of keys) takeOut(copy, [...path, key], extra);
-  }
+  for (const path of movable.flatMap((paths) => paths ?? [])) takeOut(copy, path, extra);
   const second = schema.safeParse(copy);
-  return second.success ? { ok: true, record: second.data, extra } : refusal(second.error.issues[0]);
+  if (second.success) return { ok: true, record: second.data, extra };
+  return refusal(issues.find(({ code }) => code !== 'unrecognized_keys') ?? second.error.issues[0]);
 }
 
-function isGrowth(issue: core.$ZodIssue): issue is core.$ZodIssueUnrecognizedKeys {
-  return issue.code === 'unrecognized_keys';
+/** The paths of members that need no column; undefined for any other mismatch. */
+function movableOf(issue: core.$ZodIssue, canonical: unknown): PropertyKey[][] | undefined {
+  const { path } = issue;
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => [...path, key]);
+  const isWide = issue.message === NO_AMOUNT && /^-?\d+$/.test(String(valueAt(canonical, path)));
+  return isWide ? [path] : undefined;
 }
 
 function refusal(issue: core.$ZodIssue | undefined): RecordReading<never> {
@@ -318,13 +326,15 @@ function dotted(path: readonly PropertyKey[]): string {
 }
 
 function takeOut(holder: unknown, path: readonly PropertyKey[], into: Record<string, unknown>): void {
-  const parent = path
-    .slice(0, -1)
-    .reduce<unknown>((value, key) => (isObject(value) ? value[key] : undefined), holder);
+  const parent = valueAt(holder, path.slice(0, -1));
   const key = path.at(-1);
   if (!isObject(parent) || key === undefined) return;
   into[dotted(path)] = parent[key];
   Reflect.deleteProperty(parent, key);
+}
+
+function valueAt(holder: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => (isObject(value) ? value[key] : undefined), holder);
 }
 
 /** True of an object or an array. */

@@ -1,6 +1,6 @@
 import { LosslessNumber } from 'lossless-json';
 import * as z from 'zod';
-import { optional, withOtherForms } from '../../dataset/declaration/record.ts';
+import { NO_AMOUNT, optional, withOtherForms } from '../../dataset/declaration/record.ts';
 import { asMoment } from '../../dataset/declaration/row-layout.ts';
 import { formatTime, readSeconds } from '../../range.ts';
 
@@ -59,7 +59,7 @@ export const int64 = optional(requiredInt64);
 
 /** Nanotons and other amounts as a string of at most 38 digits; also as a number. */
 export const requiredDigits = withOtherForms(
-  z.string().regex(/^-?\d{1,38}$/, 'is not a string of at most 38 digits'),
+  z.string().regex(/^-?\d{1,38}$/, NO_AMOUNT),
   (value) => digitsOf(value) ?? value,
 );
 export const digits = optional(requiredDigits);

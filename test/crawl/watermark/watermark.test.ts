@@ -297,6 +297,29 @@ describe('the watermark', () => {
     expect(last).toEqual(undisturbed);
   });
 
+  test.each([
+    ['of the masterchain, in another workchain', -1, [200], { workchain: 5 }],
+    ['of the masterchain, in half of it', -1, [200], { shard: '4000000000000000' }],
+    ['of the masterchain, three times in a row', -1, [200, 201, 202], { workchain: 0 }],
+    ['of a shard, in the masterchain', 0, [200], { workchain: -1 }],
+  ])('passes a block %s', async (_, workchain, seqnos, changed) => {
+    const after: SimulatorOptions['after'] = (_request, response) => {
+      const body = Sent.safeParse(JSON.parse(String(response.body)));
+      if (!body.success) return response;
+      const blocks = body.data.blocks.map((block) =>
+        block.workchain === workchain && seqnos.includes(Number(block['seqno']))
+          ? { ...block, ...changed }
+          : block,
+      );
+      return { ...response, body: JSON.stringify({ blocks }) };
+    };
+    const looks = await watch({ after }, 480, 600);
+    expectSound(looks);
+    for (const { utime, headTime } of looks) expect(headTime - utime).toBeLessThan(30);
+    for (const { gaps, head } of looks) expect([gaps, head.seqno > 180]).toEqual([[], true]);
+    expect(looks.at(-1)!.headTime - looks.at(-1)!.utime).toBeLessThan(15);
+  });
+
   test('follows the head if the server gives fewer rows than requested', async () => {
     const looks = await watch({ faults: { capLimit: 64 } }, 400, 600);
     expectSound(looks);

@@ -50,8 +50,8 @@ export function sampleBlock(changes: Json = {}): Json {
     tx_count: int(),
     masterchain_block_ref: { workchain: -1, shard: '8000000000000000', seqno: int() },
     prev_blocks: [
-      { workchain: 0, shard: '6000000000000000', seqno: int() },
-      { workchain: 0, shard: 'A000000000000000', seqno: int() },
+      { workchain: 0, shard: '1000000000000000', seqno: int() },
+      { workchain: 0, shard: '3000000000000000', seqno: int() },
     ],
     ...changes,
   };
@@ -192,7 +192,7 @@ export function sampleTransaction(changes: Json = {}, flag = true): Json {
     total_fees: digits(),
     total_fees_extra_currencies: currencies(),
     description: sampleDescription(flag),
-    block_ref: { workchain: 0, shard: '6000000000000000', seqno: int() },
+    block_ref: { workchain: 0, shard: '1000000000000000', seqno: int() },
     in_msg: sampleMessage(),
     out_msgs: [sampleMessage({ created_at: String(now) }), sampleMessage({ created_at: String(now) })],
     account_state_before: sampleAccountState(),

@@ -2,7 +2,7 @@ import { is } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { factsOf } from '../../../src/tables/describe.ts';
-import { DAY } from '../../../src/range.ts';
+import { DAY, HOUR } from '../../../src/range.ts';
 
 /** Changes of numbers and times, in addition to one more: a check with `<` alone depends on size and direction. */
 export const STEPS = { less1: -1, more1000: 1000, less1000: -1000 } as const;
@@ -11,10 +11,12 @@ export const STEPS = { less1: -1, more1000: 1000, less1000: -1000 } as const;
 export const MOVES = {
   moved1: 1,
   moved9: 9,
+  moved1h: HOUR,
   moved1d: DAY,
   moved40d: 40 * DAY,
   back1: -1,
   back9: -9,
+  back1h: -HOUR,
   back1d: -DAY,
   back40d: -40 * DAY,
 } as const;
