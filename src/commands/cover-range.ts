@@ -15,7 +15,7 @@ import type { Unfit } from '../read/quarantined.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { formatRange, type Range } from '../range.ts';
 import { outlast } from '../retry.ts';
-import { programName } from '../terminal/program-name.ts';
+import { commandLine } from '../terminal/program-name.ts';
 import { type Invocation, type OpenedHost, reportError } from './run-command.ts';
 import { absentLine, gapLine, missingLine, noteOnCut, printSummary, refusedLine } from './summary.ts';
 import { formatNumber } from './table.ts';
@@ -219,5 +219,5 @@ function printVerdict(say: (line: string) => void, verdict: string, unfit: reado
 
 function unfitLine({ dataset, records, stored }: Unfit): string {
   const all = formatNumber(records + stored);
-  return `unfit     ${dataset}: ${formatNumber(records)} of ${all} records do not fit the schema and are in quarantine: run \`${programName} quarantine list\``;
+  return `unfit     ${dataset}: ${formatNumber(records)} of ${all} records do not fit the schema and are in quarantine: run \`${commandLine('quarantine list')}\``;
 }

@@ -15,8 +15,8 @@ export interface Settings {
   };
   /** The repeatable part of the schema that was applied last. */
   readonly repeatable: { readonly sha256: string };
-  /** Variables that the last crawl was called with, such as `TONCENTER_NETWORK=demo `, for commands in hints. */
-  readonly caller: { readonly environment: string };
+  /** Variables that the last crawl was called with, for commands in hints, and the one of them that names the network. */
+  readonly caller: { readonly environment: string; readonly network: string };
   /** First block of the live demo network that the database follows, unix seconds. */
   readonly demo: { readonly genesis: number };
   /** The state of the database that is being copied into this one. */
@@ -66,7 +66,7 @@ const SCHEMAS: { readonly [N in Name]: z.ZodType<Settings[N]> } = {
     block: z.object({ seqno: z.number(), root_hash: z.string() }).optional(),
   }),
   repeatable: z.object({ sha256: z.string() }),
-  caller: z.object({ environment: z.string() }),
+  caller: z.object({ environment: z.string(), network: z.string() }),
   demo: z.object({ genesis: z.number() }),
   promote: z.object({ source: z.string() }),
   floors: z.object({
