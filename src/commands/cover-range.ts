@@ -149,7 +149,7 @@ interface Verdict {
 
 function printCovered(
   say: (line: string) => void,
-  { missing, absent, refused, delayed, stoppedBy, outcomes: settled, unfit }: Covered,
+  { missing, absent, refused, delayed, stoppedBy, outcomes, unfit }: Covered,
   { verdict, now, datasets }: Verdict,
 ): void {
   if (stoppedBy !== undefined) reportError(stoppedBy);
@@ -158,7 +158,7 @@ function printCovered(
   for (const [dataset, path] of absent) say(absentLine(dataset, path));
   if (delayed.size > 0) say(cutLine(delayed));
   printVerdict(say, verdict, unfit);
-  for (const each of settled) say(outcomeLine(each, holderOf(each.dataset, datasets)));
+  for (const each of outcomes) say(outcomeLine(each, holderOf(each.dataset, datasets)));
 }
 
 /** One line for all datasets whose newest seconds must wait. */

@@ -35,7 +35,7 @@ export function defineExport(command: Command): void {
       'after',
       examples(
         'toncenter-etl export --from 2026-11 --to now --out ./lake',
-        'toncenter-etl export --only blocks --from -7d --to now --format csv --out week',
+        'toncenter-etl export --from -7d --to now --format csv --out week',
       ),
     )
     .action((flags: ExportFlags) => runCommand((invocation) => exportRows(invocation, flags)));

@@ -40,7 +40,7 @@ export function defineQuarantine(command: Command): void {
     'after',
     examples(
       'toncenter-etl quarantine list',
-      'toncenter-etl quarantine retry           # after an upgrade: without a request',
+      'toncenter-etl quarantine retry           # after an upgrade: no request',
       'toncenter-etl quarantine retry --again   # reads their seconds again',
       'toncenter-etl quarantine export > quarantine.jsonl',
     ),

@@ -33,7 +33,7 @@ export function defineSql(command: Command): void {
       examples(
         'toncenter-etl sql "select * from transactions order by utime desc limit 5"',
         'toncenter-etl sql --csv < report.sql > report.csv',
-        'toncenter-etl sql --json "select * from dex_volume where day = \'2026-01-01\'"',
+        'toncenter-etl sql --json "select * from dex_volume limit 100"',
         'toncenter-etl sql --lake ./lake "select * from daily_activity"',
         'toncenter-etl sql    # a prompt; \\? tells more',
         'psql "$(toncenter-etl sql --url)"    # while sync runs',

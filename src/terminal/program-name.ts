@@ -5,7 +5,7 @@ import { packageRoot } from '../package.ts';
 const NAME = 'toncenter-etl';
 
 /** Calls this program in the current directory. */
-const program = nameOf(process.argv[1] ?? '', process.cwd());
+export const programName = nameOf(process.argv[1] ?? '', process.cwd());
 
 /** Variables that go before each printed command. */
 let variables = '';
@@ -17,7 +17,7 @@ export function callWith(environment: string): void {
 
 /** A command that a person can paste: `commandLine('status')` is `TONCENTER_NETWORK=demo npx toncenter-etl status`. */
 export function commandLine(words: string): string {
-  return `${variables}${program} ${words}`;
+  return `${variables}${programName} ${words}`;
 }
 
 /** The text with its commands in backticks as a person can paste them. */

@@ -59,7 +59,7 @@ describe('commands that only read', () => {
       const { code, stderr } = await cli.ask(args, { ETL_DATA_DIR, ETL_RETENTION: 'blocks:90d' });
       expect({ args, code }).toEqual({ args, code: 2 });
       expect(stderr).toContain(`error: nothing was crawled yet: there is no database in ${ETL_DATA_DIR}`);
-      expect(stderr).toContain(`hint: Run \`ETL_DATA_DIR=${ETL_DATA_DIR} npx toncenter-etl backfill\` or`);
+      expect(stderr).toContain(`hint: Run \`ETL_DATA_DIR=${ETL_DATA_DIR} toncenter-etl backfill\` or`);
     }
     expect(await readdir(scratch)).toEqual([]);
     // If only the demo has run, its rows are named.
@@ -84,7 +84,7 @@ describe('commands that only read', () => {
       const { code, stderr } = await cli.ask(args, settings);
       expect({ args, code }).toEqual({ args, code: 2 });
       expect(stderr).toMatch(
-        /error: the database's schema is version \S+, this program needs \S+\nhint: Run `npx toncenter-etl migrate`/,
+        /error: the database's schema is version \S+, this program needs \S+\nhint: Run `toncenter-etl migrate`/,
       );
     }
     expect(await query(store.url, state)).toEqual(before);

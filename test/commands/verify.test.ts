@@ -71,7 +71,7 @@ test('verify names the holes and their causes and ends with 3; --repair fills th
 });
 
 test('printed commands begin with the variables that choose the network of the database, also if they are not set now', async () => {
-  const called = `TONCENTER_NETWORK=${simulator.url} npx toncenter-etl`;
+  const called = `TONCENTER_NETWORK=${simulator.url} toncenter-etl`;
   const later = ['--from', String(START + 330), '--to', String(START + 340), '--only', 'blocks'];
   const settings = { DATABASE_URL: store.url };
   const [verified, exported, missed, unknown] = await Promise.all([
