@@ -89,6 +89,6 @@ function tokenRows(
 function descriptionOf(info: z.output<typeof tokenInfo>) {
   const { name, symbol, description, image, is_nsfw, is_scam, extra } = info;
   const [uri, decimals] = [contentText(extra, 'uri'), contentDecimals(extra)];
-  const said = { name, symbol, decimals, description, image, uri, is_nsfw, is_scam, content: info };
-  return { source: 'indexer', ...said, last_transaction_lt: '0' };
+  const details = { name, symbol, decimals, description, image, uri, is_nsfw, is_scam, content: info };
+  return { source: 'indexer', ...details, last_transaction_lt: '0' };
 }

@@ -80,3 +80,20 @@ test('every row of the runbook says what to do', () => {
     [],
   );
 });
+
+test('a line of the log that another page names is one of the log', () => {
+  const pages = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.md'),
+  );
+  const named = pages.flatMap((page) =>
+    [...textOf(join('docs', page)).matchAll(/\bline\b[^`.|\n]*`([a-z][^`]* [^`]*)`/g)].map(
+      ([, line = '']) => line,
+    ),
+  );
+  const code = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => textOf(join('src', name)))
+    .join('\n');
+  expect(named.length).toBeGreaterThan(1);
+  expect(named.filter((line) => !code.includes(`'${line}'`))).toEqual([]);
+});

@@ -252,8 +252,8 @@ interface FailedAttempt extends Pick<Attempt, 'path' | 'priority' | 'attempt'> {
 }
 
 /**
- * Logs failed attempts: the first of each minute as a warning, with the number since the warning before, this one
- * included; the others at debug level.
+ * Logs failed attempts at debug level, each with its number. The first of each minute is a warning, with the number of
+ * failed attempts at all requests since the last warning, itself included.
  */
 function createRetryLog(logger: Logger, clock: Pick<Clock, 'monotonic'>): (failed: FailedAttempt) => void {
   let warnedAt = -Infinity;
@@ -264,7 +264,8 @@ function createRetryLog(logger: Logger, clock: Pick<Clock, 'monotonic'>): (faile
       logger.debug({ ...failed }, 'request failed, retrying');
       return;
     }
-    logger.warn({ ...failed, retries }, 'request failed, retrying');
+    const { path, priority, reason, pauseMs } = failed;
+    logger.warn({ path, priority, reason, pauseMs, retries }, 'request failed, retrying');
     warnedAt = clock.monotonic();
     retries = 0;
   };

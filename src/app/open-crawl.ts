@@ -26,18 +26,17 @@ import { type ChainBlock, claimChain, claimNetwork, readNetwork } from '../ledge
 import { startHeartbeat, hasEnded, nameOfProcess } from '../ledger/workers.ts';
 import { releaseHeldBy } from '../ledger/leases.ts';
 import { createSharedBudget } from '../ledger/shared-budget.ts';
-import { decideSetting, keepSetting, readSetting } from '../ledger/stored-settings.ts';
+import { decideSetting, readSetting } from '../ledger/stored-settings.ts';
 import { createPartitions } from '../write/target.ts';
 import { UsageError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { makeFolder } from '../files.ts';
 import { formatTime, HOUR } from '../range.ts';
-import { type Config, dataDirOf } from '../settings/config.ts';
-import { quote } from '../terminal/program-name.ts';
+import type { Config } from '../settings/config.ts';
 import type { SimulatorOptions } from '../simulator/http/server.ts';
 import { demoNetwork, liveDemoNetwork } from '../simulator/network/demo-network.ts';
 import type { Stop } from '../stop.ts';
-import type { Store } from './open-store.ts';
+import { keepCaller, type Store } from './open-store.ts';
 
 export interface Crawl {
   /** Name of this process in leases, pages and `status`. */
@@ -115,13 +114,13 @@ function openBudget({ config, logger, baseUrl, store, owner = nameOfProcess() }:
 
 /** Connects a store to an API: the budget, the client, and the check that both are of the same network. */
 export async function openCrawl(options: ClientParts): Promise<Crawl> {
-  const { store, stop, owner = nameOfProcess(), record } = options;
+  const { config, store, stop, owner = nameOfProcess(), record } = options;
   if (record !== undefined) await makeFolder(record);
   const api = openApi({ ...options, owner });
   try {
     const chain = await readChainInfo(api, stop.finishing);
     await claimNetwork(store.database, chain.globalId);
-    await keepSetting(store.database, 'caller', { environment: environmentOf(options) });
+    await keepCaller(store.database, config);
     const first = await claimBlock(store, api, chain, stop.finishing);
     // Claims under this name are of an earlier run of this process, which ended because another server answered.
     const isGone = (name: string) => name === owner || hasEnded(name);
@@ -138,22 +137,6 @@ export async function openCrawl(options: ClientParts): Promise<Crawl> {
     await api.close();
     throw error;
   }
-}
-
-/**
- * The variables with which a command finds this network and this database, as a shell takes them. A URL of more than a
- * host is left out: its path may have a key.
- */
-function environmentOf({ config: { network, baseUrl }, store: { embedded } }: ClientParts): string {
-  const isHost = baseUrl !== undefined && new URL(baseUrl).origin === baseUrl;
-  const source = network !== 'custom' ? network : isHost ? baseUrl : undefined;
-  const directory = embedded?.dataDir;
-  return [
-    ...(source === undefined || source === 'mainnet' ? [] : [`TONCENTER_NETWORK=${source} `]),
-    ...(directory === undefined || directory === dataDirOf(undefined)
-      ? []
-      : [`ETL_DATA_DIR=${quote(directory)} `]),
-  ].join('');
 }
 
 /**

@@ -7,11 +7,13 @@ import type { EmbeddedServer } from '../embedded/embedded.ts';
 import { present, WrongDatabaseError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { createOutageLog, OUTAGE, retry, type RetryOptions } from '../retry.ts';
-import { type Config, requireDataDir } from '../settings/config.ts';
+import { keepSetting, readSetting } from '../ledger/stored-settings.ts';
+import { type Config, dataDirOf, requireDataDir } from '../settings/config.ts';
+import { callWith, quote } from '../terminal/program-name.ts';
 
 interface Opening {
-  /** If true, the schema is updated. If false, the database must have it, and nothing is changed. */
-  readonly migrates: boolean;
+  /** Whether the schema is brought up to date. If not, it must be; with `if new`, it is created if there is none. */
+  readonly migrates: boolean | 'if new';
   /** Called when the server has started, while migrations are pending. */
   readonly meanwhile?: (() => void) | undefined;
 }
@@ -38,11 +40,13 @@ export async function openStore(
   applicationName = 'toncenter-etl',
   opening: Opening = { migrates: true },
 ): Promise<Store> {
+  callWith(environmentOf(config));
   const embedded =
     config.databaseUrl === undefined ? await openOwn(requireDataDir(config), logger, opening) : undefined;
   const url = config.databaseUrl ?? present(embedded?.url, 'the URL of the embedded server');
   try {
     const database = await connect({ url, applicationName }, config.attempts, logger, opening);
+    callWith(environmentOf(config, (await readSetting(database, 'caller'))?.network));
     return {
       database,
       url,
@@ -59,10 +63,31 @@ export async function openStore(
   }
 }
 
+/** The variable that chooses the network of the settings; nothing for mainnet. A URL's path may have a key: left out. */
+function networkOf({ network, baseUrl }: Config): string {
+  const isHost = baseUrl !== undefined && new URL(baseUrl).origin === baseUrl;
+  const source = network !== 'custom' ? network : isHost ? baseUrl : undefined;
+  return source === undefined || source === 'mainnet' ? '' : `TONCENTER_NETWORK=${source} `;
+}
+
+/** The variables with which a command finds the network and this database. The last crawl knows the network best. */
+function environmentOf(config: Config, network = networkOf(config)): string {
+  const { databaseUrl, dataDir } = config;
+  const isElsewhere = databaseUrl === undefined && dataDir !== undefined && dataDir !== dataDirOf(undefined);
+  return `${network}${isElsewhere ? `ETL_DATA_DIR=${quote(dataDir)} ` : ''}`;
+}
+
+/** Stores how this process was called, for the commands that hints of later processes and of SQL name. */
+export async function keepCaller(database: Database, config: Config): Promise<void> {
+  const environment = environmentOf(config);
+  await keepSetting(database, 'caller', { environment, network: networkOf(config) });
+  callWith(environment);
+}
+
 /** Imported here because it is not needed with another server. Read-only commands create no database. */
 async function openOwn(dataDir: string, logger: Logger, { migrates }: Opening): Promise<EmbeddedServer> {
   const { hasData, openEmbedded } = await import('../embedded/embedded.ts');
-  if (!migrates && !(await hasData(dataDir))) {
+  if (migrates === false && !(await hasData(dataDir))) {
     const demo = join(dataDir, 'demo');
     throw new WrongDatabaseError(`nothing was crawled yet: there is no database in ${dataDir}`, {
       hint: (await hasData(demo))
@@ -86,7 +111,9 @@ function connect(
   return retry(options, async () => {
     const database = await openDatabase(where);
     try {
-      await (migrates ? migrate(database, meanwhile) : requireSchema(database));
+      await (migrates === false
+        ? requireSchema(database)
+        : migrate(database, { meanwhile, onlyIfNew: migrates === 'if new' }));
       await warnOfHiddenRows(database, logger);
       return database;
     } catch (error) {

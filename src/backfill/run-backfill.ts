@@ -269,14 +269,14 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
   const absent = await absentOf(options, missing);
   missing = new Map([...missing].filter(([dataset]) => !absent.has(dataset)));
   const delayed = delayedOf(datasets, range, watermark);
-  const { refused, settled, unfit } = await outlastDatabase(waiting, async () => ({
+  const { refused, outcomes, unfit } = await outlastDatabase(waiting, async () => ({
     refused: (await readAllRefused(context.database)).filter(
       (one) => (missing.has(one.dataset) || isGap(one)) && common(one.span, [range]).length > 0,
     ),
-    settled: await closeEstimates(context.database, range, [...missing.keys()]),
+    outcomes: await closeEstimates(context.database, range, [...missing.keys()]),
     unfit: await readUnfit(context.database, datasets, range),
   }));
-  return { missing, absent, refused, delayed, stoppedBy, outcomes: settled, unfit };
+  return { missing, absent, refused, delayed, stoppedBy, outcomes, unfit };
 }
 
 /** The endpoints that the server lacks, of datasets that were not chosen by name and were never read. */

@@ -15,7 +15,7 @@ import type { Unfit } from '../read/quarantined.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { formatRange, type Range } from '../range.ts';
 import { outlast } from '../retry.ts';
-import { programName } from '../terminal/program-name.ts';
+import { commandLine } from '../terminal/program-name.ts';
 import { type Invocation, type OpenedHost, reportError } from './run-command.ts';
 import { absentLine, gapLine, missingLine, noteOnCut, printSummary, refusedLine } from './summary.ts';
 import { formatNumber } from './table.ts';
@@ -147,7 +147,7 @@ interface Verdict {
 
 function printCovered(
   say: (line: string) => void,
-  { missing, absent, refused, delayed, stoppedBy, outcomes: settled, unfit }: Covered,
+  { missing, absent, refused, delayed, stoppedBy, outcomes, unfit }: Covered,
   { verdict, now, datasets }: Verdict,
 ): void {
   if (stoppedBy !== undefined) reportError(stoppedBy);
@@ -156,7 +156,7 @@ function printCovered(
   for (const [dataset, path] of absent) say(absentLine(dataset, path));
   if (delayed.size > 0) say(cutLine(delayed));
   printVerdict(say, verdict, unfit);
-  for (const each of settled) say(outcomeLine(each, holderOf(each.dataset, datasets)));
+  for (const each of outcomes) say(outcomeLine(each, holderOf(each.dataset, datasets)));
 }
 
 /** One line for all datasets whose newest seconds must wait. */
@@ -217,5 +217,5 @@ function printVerdict(say: (line: string) => void, verdict: string, unfit: reado
 
 function unfitLine({ dataset, records, stored }: Unfit): string {
   const all = formatNumber(records + stored);
-  return `unfit     ${dataset}: ${formatNumber(records)} of ${all} records do not fit the schema and are in quarantine: run \`${programName} quarantine list\``;
+  return `unfit     ${dataset}: ${formatNumber(records)} of ${all} records do not fit the schema and are in quarantine: run \`${commandLine('quarantine list')}\``;
 }

@@ -6,16 +6,17 @@ import { loadDatasets } from '../dataset/load-jobs.ts';
 import type { Params } from '../dataset/paginators/paginator.ts';
 import type { LookupWalk, Walk } from '../dataset/collection.ts';
 import { describeTable, type TableDescription } from '../read/table-rows.ts';
-import { EXIT, type ExitCode, UsageError } from '../errors.ts';
+import { EtlError, EXIT, type ExitCode, UsageError } from '../errors.ts';
+import { runSql } from '../read/free-sql.ts';
 import { formatDuration, HOUR, type Range } from '../range.ts';
-import { programName } from '../terminal/program-name.ts';
+import { commandLine } from '../terminal/program-name.ts';
 import { examples } from './option-words.ts';
-import { type Invocation, runCommand } from './run-command.ts';
+import { type Invocation, runCommand, withStoreOnce } from './run-command.ts';
 import { fitTable } from './table.ts';
 
 export function defineDatasets(command: Command): void {
   command
-    .argument('[name]', 'a dataset')
+    .argument('[name]', 'a dataset; of a table or a view, the datasets that feed it')
     .option('--json', 'for programs')
     .addHelpText('after', examples('toncenter-etl datasets', 'toncenter-etl datasets transactions'))
     .action((name: string | undefined, flags: { json?: boolean }) =>
@@ -23,14 +24,15 @@ export function defineDatasets(command: Command): void {
     );
 }
 
-/** `datasets [NAME]`: what can be crawled, and what it stores. Needs neither the database nor the API. */
+/** `datasets [NAME]`: what can be crawled, and what it stores. Asks the database only about names of views. */
 async function datasets(
-  { config, now }: Invocation,
+  invocation: Invocation,
   name: string | undefined,
   flags: { json?: boolean },
 ): Promise<ExitCode> {
+  const { config, now } = invocation;
   const all = await loadDatasets();
-  const chosen = name === undefined ? all : [findDataset(name, all)];
+  const chosen = name === undefined ? all : [await findDataset(invocation, name, all)];
   const hour = { from: now - 2 * HOUR, to: now - HOUR };
   const descriptions = chosen.map((dataset) => describeDataset(dataset, hour, config.freshness));
   const [only] = descriptions;
@@ -45,27 +47,52 @@ async function datasets(
 }
 
 /** `core` and `all` are groups, but the description is of one dataset. */
-function findDataset(name: string, all: readonly Dataset<AnyJob>[]): Dataset<AnyJob> {
-  const [dataset, more] = chosenOrView(name, all);
+async function findDataset(
+  invocation: Invocation,
+  name: string,
+  all: readonly Dataset<AnyJob>[],
+): Promise<Dataset<AnyJob>> {
+  const [dataset, more] = await chosenOrView(invocation, name, all);
   if (dataset !== undefined && more === undefined && dataset.name === name) return dataset;
   throw new UsageError(`"${name}" names a group of datasets`, {
     hint: `Ask for one of ${all.map((each) => each.name).join(', ')}.`,
   });
 }
 
-/** @throws UsageError if the name is of no dataset, with the datasets that fill a table. Only the database knows views. */
-function chosenOrView(name: string, all: readonly Dataset<AnyJob>[]): Dataset<AnyJob>[] {
+/** @throws UsageError if the name is of no dataset, with the datasets that feed the table, view or function of this name. */
+async function chosenOrView(
+  invocation: Invocation,
+  name: string,
+  all: readonly Dataset<AnyJob>[],
+): Promise<Dataset<AnyJob>[]> {
   try {
     return chooseDatasets([name], all);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    const feeding = all.filter(({ job }) => Object.hasOwn(job.tables, name)).map((dataset) => dataset.name);
+    const own = all.filter(({ job }) => Object.hasOwn(job.tables, name)).map((dataset) => dataset.name);
+    const feeding = own.length > 0 ? own : await feedersOfView(invocation, name);
     const [first] = feeding;
-    const what =
-      first === undefined
-        ? `If it is a view or a function, ${programName} sql "select dataset, hint from etl.fed('${name}')" names what feeds it.`
-        : `${name} is a table of ${feeding.join(', ')}: ${programName} datasets ${first}.`;
-    throw new UsageError(error.message, { hint: `${error.hint ?? ''} ${what}`.trim(), cause: error });
+    if (first === undefined) throw error;
+    throw new UsageError(`"${name}" is no dataset: it is fed by ${feeding.join(', ')}`, {
+      hint: `Run: ${commandLine(`datasets ${first}`)}`,
+      cause: error,
+    });
+  }
+}
+
+/** The datasets that feed a view or a function. Only the database knows them: none if it cannot be opened. */
+async function feedersOfView(invocation: Invocation, name: string): Promise<string[]> {
+  if (!/^\w+$/.test(name)) return [];
+  const statement = `select dataset from etl.feeds where relation = '${name}' order by dataset`;
+  const needs = { ...invocation, config: { ...invocation.config, attempts: 1 } };
+  try {
+    const { rows } = await withStoreOnce(needs, 'toncenter-etl datasets', ({ database }) =>
+      runSql(database, statement, { write: false }),
+    );
+    return rows.flatMap(([dataset]) => dataset ?? []);
+  } catch (error) {
+    if (error instanceof EtlError) return [];
+    throw error;
   }
 }
 
@@ -91,7 +118,7 @@ function formatOverview(descriptions: readonly DatasetDescription[], freshness: 
 
 At rest: requests a minute that keep it up to date while nothing happens.
 The watermark costs ${watermarkRequests(freshness).toFixed(1)} more, for all together.
-Details of one dataset: ${programName} datasets ${descriptions[0]?.name ?? 'NAME'}`;
+Details of one dataset: ${commandLine(`datasets ${descriptions[0]?.name ?? 'NAME'}`)}`;
 }
 
 function formatDescription(described: DatasetDescription): string {

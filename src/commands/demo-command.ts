@@ -9,7 +9,7 @@ import { runSql } from '../read/free-sql.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { createLogger } from '../logger.ts';
 import { configOfDemo, requireDataDir } from '../settings/config.ts';
-import { programName } from '../terminal/program-name.ts';
+import { commandLine } from '../terminal/program-name.ts';
 import { createBackfillReport } from './cover-range.ts';
 import { progressStyle } from './progress-display.ts';
 import { examples } from './option-words.ts';
@@ -92,10 +92,7 @@ const LAST_BLOCKS = `
   select utime, workchain, shard, seqno, tx_count from blocks order by utime desc, workchain, shard limit 5`;
 
 /** Prints the result of the demo: row counts, some questions with their answers, and how to ask more. */
-async function printTables(
-  { database, embedded }: Store,
-  datasets: readonly Dataset<AnyJob>[],
-): Promise<void> {
+async function printTables({ database }: Store, datasets: readonly Dataset<AnyJob>[]): Promise<void> {
   const names = [...new Set(datasets.flatMap(({ job }) => Object.keys(job.tables)))].sort();
   const counts = names
     .map((name) => `select '${name}' as "table", count(*) as rows from ton.${name}`)
@@ -104,11 +101,10 @@ async function printTables(
   await show(database, 'The busiest accounts between 01:00 and 02:00', HOUR);
   await show(database, 'The last blocks', LAST_BLOCKS);
   await show(database, 'The jetton that counts as a dollar here (etl.stable_jettons)', DOLLARS);
-  const setting = embedded === undefined ? '' : `ETL_DATA_DIR=${embedded.dataDir} `;
   console.log(`
 Now ask it yourself:
-  ${setting}${programName} sql "${LAST_BLOCKS.trim().replaceAll(/\s+/g, ' ')}"
-  ${setting}${programName} status`);
+  ${commandLine(`sql "${LAST_BLOCKS.trim().replaceAll(/\s+/g, ' ')}"`)}
+  ${commandLine('status')}`);
 }
 
 async function show(database: Store['database'], title: string, query: string): Promise<void> {

@@ -9,7 +9,7 @@ import { withLake } from '../lake/open-lake.ts';
 import { exportLake } from '../lake/export-lake.ts';
 import { ALWAYS, formatRange, parseRange } from '../range.ts';
 import { coveredBy, isRead } from '../read/grade-of.ts';
-import { programName } from '../terminal/program-name.ts';
+import { commandLine } from '../terminal/program-name.ts';
 import { datasetList, examples } from './option-words.ts';
 import { type Invocation, runCommand, withStop, withStore } from './run-command.ts';
 
@@ -35,7 +35,7 @@ export function defineExport(command: Command): void {
       'after',
       examples(
         'toncenter-etl export --from 2026-11 --to now --out ./lake',
-        'toncenter-etl export --only blocks --from -7d --to now --format csv --out week',
+        'toncenter-etl export --from -7d --to now --format csv --out week',
       ),
     )
     .action((flags: ExportFlags) => runCommand((invocation) => exportRows(invocation, flags)));
@@ -84,7 +84,7 @@ async function nameMissing(
   }
   if (exported.size === 0 && only.length === 0)
     console.error(
-      `nothing was exported: no dataset covers a second of ${formatRange(range)}. See ${programName} status`,
+      `nothing was exported: no dataset covers a second of ${formatRange(range)}. See ${commandLine('status')}`,
     );
   return only.some((dataset) => missing.has(dataset));
 }

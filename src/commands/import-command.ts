@@ -11,6 +11,7 @@ import { datasetList, examples } from './option-words.ts';
 import { type Invocation, runCommand, withStop, withStore } from './run-command.ts';
 import { claimNetwork } from '../ledger/stored-network.ts';
 import type { Database } from '../postgres/database.ts';
+import { commandLine } from '../terminal/program-name.ts';
 import { nameOfProcess } from '../ledger/workers.ts';
 import { coveredBy } from '../read/grade-of.ts';
 import { commitImport, type Import, fillPartitions, columnsToImport } from '../write/commit-import.ts';
@@ -69,7 +70,7 @@ export async function importRows(invocation: Invocation, flags: ImportFlags): Pr
           const imported = await importLake(shared);
           for (const { dataset, lacking } of imported)
             for (const span of lacking) console.log(`not in the lake: ${dataset} ${formatRange(span)}`);
-          console.error('the imported rows are not verified yet: run `toncenter-etl verify`');
+          console.error(`the imported rows are not verified yet: run \`${commandLine('verify')}\``);
           const isWhole = imported.every(({ lacking }) => lacking.length === 0);
           return isWhole && !stop.finishing.aborted ? EXIT.done : EXIT.incomplete;
         },

@@ -18,8 +18,8 @@ export function defineLabels(command: Command): void {
   );
   command
     .command('import')
-    .description('a CSV file with a header: address, label, and optionally category and organization')
-    .argument('<file>')
+    .description('load names from a CSV file')
+    .argument('<file>', 'with a header: address, label, and optionally category and organization')
     .action((file: string) => runCommand((invocation) => importLabels(invocation, file)));
 }
 

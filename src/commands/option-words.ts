@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { UsageError } from '../errors.ts';
 import { nearestName } from '../nearest.ts';
+import { programName } from '../terminal/program-name.ts';
 import { parseRange, type Range, TIME_FORMS } from '../range.ts';
 
 /** Reads the names of `--only`, separated by commas. An empty list is an error, such as an empty variable in a script. */
@@ -39,9 +40,10 @@ const RELATIVE = TIME_FORMS.indexOf('-6h');
 export const TIMES = `Times: ${TIME_FORMS.slice(0, RELATIVE).join(', ')},
        ${TIME_FORMS.slice(RELATIVE).join(', ')}`;
 
-/** The end of a command's `--help`. */
+/** The end of a command's `--help`: commands as they are called here. */
 export function examples(...lines: string[]): string {
-  return ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n');
+  const called = lines.map((line) => `  ${line.replace('toncenter-etl ', `${programName} `)}`);
+  return ['', 'Examples:', ...called].join('\n');
 }
 
 /** Refuses words after a default command of `parent`: they are misspelled commands. */

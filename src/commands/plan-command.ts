@@ -23,7 +23,8 @@ export function definePlan(command: Command): void {
     .addHelpText(
       'after',
       `
-It opens the database, because all processes share the rate of requests.
+It opens the database, because all processes share the rate of requests; without
+one it creates an empty one.
 ${examples(
   'toncenter-etl plan --from 2026-01 --to 2026-02',
   'toncenter-etl plan --from -7d --to now --only transactions --json',
@@ -46,7 +47,7 @@ async function plan(invocation: Invocation, flags: PlanFlags): Promise<ExitCode>
   // Collections have no range of time. `datasets` shows their cost.
   const jobs = await loadDatasets();
   const datasets = splitKinds(chooseDatasets(flags.only ?? config.datasets, jobs)).streams;
-  const needs = { isRepeatable: true, applicationName: 'toncenter-etl plan' } as const;
+  const needs = { migrates: 'if new', isRepeatable: true, applicationName: 'toncenter-etl plan' } as const;
   return withSource(invocation, needs, async (opened) => {
     const { store, stop, baseUrl } = opened;
     return closeAfter(await openCrawl({ ...invocation, ...opened }), async (crawl) => {

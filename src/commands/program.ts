@@ -45,7 +45,8 @@ const COMMANDS: readonly ListedCommand[] = [
   },
   {
     usage: 'plan [options]',
-    about: 'estimate what a backfill will store and cost: sends some requests, stores no data, prints ranges',
+    about:
+      'estimate what a backfill will store and cost: sends some requests, stores no rows, prints each number as a range',
     load: async () => (await import('./plan-command.ts')).definePlan,
   },
   {

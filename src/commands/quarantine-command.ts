@@ -14,7 +14,7 @@ import {
 } from '../read/quarantined.ts';
 import { EXIT, type ExitCode, UsageError } from '../errors.ts';
 import { formatRange, formatTime, common, union, without } from '../range.ts';
-import { programName } from '../terminal/program-name.ts';
+import { commandLine } from '../terminal/program-name.ts';
 import { datasetList, examples, refuseWords, wholeNumber, wholeNumbers } from './option-words.ts';
 import { closeAfter, type Invocation, runCommand, withHost, withStore } from './run-command.ts';
 import { formatTable } from './table.ts';
@@ -32,20 +32,20 @@ export function defineQuarantine(command: Command): void {
     'after',
     examples(
       'toncenter-etl quarantine list',
-      'toncenter-etl quarantine retry           # after an upgrade: without a request',
+      'toncenter-etl quarantine retry           # after an upgrade: no request',
       'toncenter-etl quarantine retry --again   # reads their seconds again',
     ),
   );
 
   refuseWords(command, command.command('list', { isDefault: true }))
-    .description('why, and which')
+    .description('show how many records did not fit, why, and which')
     .option('--only <datasets>', 'of these datasets, separated by commas', datasetList)
     .option('--json', 'for programs')
     .action((flags: QuarantineFlags) => runCommand((invocation) => quarantineList(invocation, flags)));
 
   command
     .command('show')
-    .description('one complete record, with the request that returned it')
+    .description('show one complete record, with the request that returned it')
     .argument('<id>', 'its number in the list', wholeNumber)
     .action((id: number) => runCommand((invocation) => quarantineShow(invocation, id)));
 
@@ -100,7 +100,7 @@ function quarantineShow(invocation: Invocation, id: number): Promise<ExitCode> {
     const [record] = await readQuarantined(database, { ids: [id] }, { after: 0, limit: 1 });
     if (record === undefined) {
       throw new UsageError(`there is no record ${id} in quarantine`, {
-        hint: `\`${programName} quarantine list\` shows which there are.`,
+        hint: `\`${commandLine('quarantine list')}\` shows which there are.`,
       });
     }
     printRecord(record);
@@ -167,7 +167,7 @@ function printQuarantine(kinds: readonly QuarantineKind[], first: readonly Quara
   console.log(formatTable(header, first.map(listRow)));
   const total = kinds.reduce((sum, { records }) => sum + records, 0);
   if (total > first.length)
-    console.log(`and ${total - first.length} more: ${programName} quarantine list --json`);
+    console.log(`and ${total - first.length} more: ${commandLine('quarantine list --json')}`);
 }
 
 function listRow(record: Quarantined): string[] {
@@ -208,8 +208,8 @@ function printLeft(left: number, unfit: number, again: boolean): void {
   if (left === 0) return;
   console.error(
     again
-      ? `hint: The API still sends them in this form: \`${programName} sql --json "select * from etl.quarantine"\` writes them for a bug report.`
-      : `hint: \`${programName} quarantine retry --again\` reads those seconds from the API again.`,
+      ? `hint: The API still sends them in this form: \`${commandLine('sql --json "select * from etl.quarantine"')}\` writes them for a bug report.`
+      : `hint: \`${commandLine('quarantine retry --again')}\` reads those seconds from the API again.`,
   );
 }
 

@@ -18,8 +18,8 @@ export function defineReader(command: Command): void {
     .addHelpText(
       'after',
       examples(
-        'psql "$(toncenter-etl reader)"    # embedded: while sync runs',
-        'toncenter-etl reader --name metabase --timeout 5m    # again: a new password',
+        'psql "$(toncenter-etl reader)"  # embedded: while sync runs',
+        'toncenter-etl reader --name metabase --timeout 5m  # again: a new password',
       ),
     )
     .action((flags: ReaderFlags) => runCommand((invocation) => reader(invocation, flags)));

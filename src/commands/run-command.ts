@@ -16,6 +16,7 @@ import { createLogger, type Logger } from '../logger.ts';
 import { formatDuration } from '../range.ts';
 import { outlastDatabase } from '../retry.ts';
 import { type Config, readConfig } from '../settings/config.ts';
+import { withCommands } from '../terminal/program-name.ts';
 import { endedAfter, FINISHING_MS, ignoreOtherSignals, type Stop, stopOnSignals } from '../stop.ts';
 
 /** The arguments of every command. */
@@ -80,8 +81,8 @@ export function reportError(error: unknown): void {
     console.error(error);
     return;
   }
-  console.error(`error: ${error.message}`);
-  if (error.hint !== undefined) console.error(`hint: ${error.hint}`);
+  console.error(`error: ${withCommands(error.message)}`);
+  if (error.hint !== undefined) console.error(`hint: ${withCommands(error.hint)}`);
 }
 
 /** Runs `work` with something that was opened, and closes it in any case. */
@@ -222,8 +223,8 @@ export async function askHost<T>(
 
 interface Needs {
   readonly applicationName?: string;
-  /** True: the schema is brought up to date. Default: it must be up to date. */
-  readonly migrates?: boolean;
+  /** True: the schema is brought up to date. `if new`: it is created if there is none. Default: it must be up to date. */
+  readonly migrates?: boolean | 'if new';
   /** Called while the server migrates, if something is pending. */
   readonly meanwhile?: () => void;
   readonly deadlineMs?: number | undefined;

@@ -5,7 +5,7 @@ import type { Build } from '../simulator/build.ts';
 import type { Faults } from '../simulator/faults.ts';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../simulator/http/server.ts';
 import { FAULT_LINES, readFault } from '../simulator/read-fault.ts';
-import { programName } from '../terminal/program-name.ts';
+import { callWith, commandLine } from '../terminal/program-name.ts';
 import { wrap } from '../terminal/terminal.ts';
 import { examples } from './option-words.ts';
 import { type Invocation, runCommand } from './run-command.ts';
@@ -53,7 +53,8 @@ async function simulate({ now }: Invocation, flags: SimulateFlags): Promise<Exit
     console.log(`serving   ${describe(flags, simulator)}`);
     for (const line of simulator.contents) console.log(`          ${line}`);
     console.log(`address   ${simulator.url}/api/v3`);
-    console.log(`use it    TONCENTER_NETWORK=${simulator.url} ${programName} sync`);
+    callWith(`TONCENTER_NETWORK=${simulator.url} `);
+    console.log(`use it    ${commandLine('sync')}`);
     await new Promise((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve));
     console.log(`stopped   after ${simulator.stats.total} requests`);
     for (const [path, requests] of simulator.stats.byPath) console.log(`          ${path} ${requests}`);

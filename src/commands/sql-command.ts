@@ -7,7 +7,7 @@ import type { Database } from '../postgres/database.ts';
 import { openRestricted } from '../migrate/reader.ts';
 import { runSql, streamSql } from '../read/free-sql.ts';
 import { DatabaseUnavailableError, EXIT, type ExitCode, UsageError, DatabaseError } from '../errors.ts';
-import { programName } from '../terminal/program-name.ts';
+import { commandLine } from '../terminal/program-name.ts';
 import { stdoutGone, writeOut } from '../terminal/stdout.ts';
 import { examples } from './option-words.ts';
 import { type Invocation, runCommand, withStore, withStoreOnce } from './run-command.ts';
@@ -33,7 +33,7 @@ export function defineSql(command: Command): void {
       examples(
         'toncenter-etl sql "select * from transactions order by utime desc limit 5"',
         'toncenter-etl sql --csv < report.sql > report.csv',
-        'toncenter-etl sql --json "select * from dex_volume where day = \'2026-01-01\'"',
+        'toncenter-etl sql --json "select * from dex_volume limit 100"',
         'toncenter-etl sql --lake ./lake "select * from daily_activity"',
         'toncenter-etl sql    # a prompt; \\? tells more',
         'psql "$(toncenter-etl sql --url)"    # while sync runs',
@@ -198,7 +198,7 @@ function readStatements(text: string): string[] {
   if (end !== -1) all.length = end;
   if (all.length > 0) return all;
   throw new UsageError('there is no statement', {
-    hint: `Give one as argument or on stdin: ${programName} sql "select count(*) from transactions".`,
+    hint: `Give one as argument or on stdin: ${commandLine('sql "select count(*) from transactions"')}.`,
   });
 }
 

@@ -10,7 +10,7 @@ import type { CollectionReport, WalkReport } from '../status/collections.ts';
 import { ageOf, type RestingLag, restingLagsOf, STILL_HEAD_SECONDS } from '../status/lag.ts';
 import { followedDatasets, readinessOf, sayReasons } from '../status/readiness.ts';
 import { type DatasetReport, readReport, type Report } from '../status/report.ts';
-import { programName } from '../terminal/program-name.ts';
+import { commandLine } from '../terminal/program-name.ts';
 import { examples } from './option-words.ts';
 import { type Invocation, runCommand, withStore } from './run-command.ts';
 import { errorLines, gapLine, ownRows, refusedLine } from './summary.ts';
@@ -104,7 +104,7 @@ function silenceLines({ silence, hasEnded }: Report): string[] {
   if (silence === null || (silence <= SILENT_SECONDS && !hasEnded)) return [];
   const duration = formatDuration(silence);
   return [
-    `daemon    no heartbeat of a daemon for ${duration}: read its log, then start \`${programName} sync\``,
+    `daemon    no heartbeat of a daemon for ${duration}: read its log, then start \`${commandLine('sync')}\``,
   ];
 }
 
@@ -238,7 +238,7 @@ function detailLines(report: DatasetReport, now: number): string[] {
     ...refused.map((one) => refusedLine(one, now)),
     ...(quarantined > 0
       ? [
-          `unfit     ${dataset}: ${quarantined} in quarantine: ${programName} quarantine list --only ${dataset}`,
+          `unfit     ${dataset}: ${quarantined} in quarantine: ${commandLine(`quarantine list --only ${dataset}`)}`,
         ]
       : []),
     ...drift.slice(0, SHOWN).map(driftLine),

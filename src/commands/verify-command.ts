@@ -8,7 +8,7 @@ import { withExistingLake } from '../lake/open-lake.ts';
 import { verifyLake } from '../lake/verify-lake.ts';
 import type { Session } from '../postgres/database.ts';
 import { common, formatRange, formatTime, type Range, union, without } from '../range.ts';
-import { programName } from '../terminal/program-name.ts';
+import { commandLine } from '../terminal/program-name.ts';
 import { readAllRefused } from '../ledger/stored-coverage.ts';
 import { type Finding, spansOf } from '../verify/checks/check.ts';
 import { type Proof, proveRange } from '../verify/prove.ts';
@@ -152,7 +152,7 @@ export function printReports(facts: ProofFacts, requests: number): void {
   const checks = reports.flatMap((report) => report.checks.map((check) => ({ name: nameOf(report), check })));
   console.log(
     formatTable(
-      ['dataset', 'check', 'held', 'found', 'requests', 'ms'],
+      ['dataset', 'check', 'rows', 'findings', 'requests', 'ms'],
       sumUp(
         checks.map(({ name, check }) => [
           name,
@@ -194,8 +194,8 @@ function wrongRow(reports: readonly Verified[]): string {
 function commandFor(key: string): string {
   const hash = HASH.exec(key)?.[0];
   return hash === undefined
-    ? `${programName} sql "select * from etl.findings where row_key = '${key}'"`
-    : `${programName} why ${hash}`;
+    ? commandLine(`sql "select * from etl.findings where row_key = '${key}'"`)
+    : commandLine(`why ${hash}`);
 }
 
 type ReportEntry = readonly [string, string, number, readonly Finding[], number, number];
@@ -260,7 +260,7 @@ function linesOf(report: Verified, range: Range, causes: readonly string[]): str
       : []),
     ...(missing.length > 0
       ? [
-          `hint      ${programName} backfill --from ${formatTime(missing[0]?.from ?? 0)} --to ${formatTime(missing.at(-1)?.to ?? 0)} --only ${report.stream.dataset}`,
+          `hint      ${commandLine(`backfill --from ${formatTime(missing[0]?.from ?? 0)} --to ${formatTime(missing.at(-1)?.to ?? 0)} --only ${report.stream.dataset}`)}`,
         ]
       : []),
   ];

@@ -17,8 +17,8 @@ export function defineWatch(command: Command): void {
 
   command
     .command('add')
-    .description('in any form: raw, base64 or base64url')
-    .argument('<address>')
+    .description('read this account or pool by name')
+    .argument('<address>', 'in any form: raw, base64 or base64url')
     .option('--note <text>', 'a note for readers of the list')
     // A raw address in the masterchain begins with a dash, like an option.
     .allowUnknownOption()
@@ -28,13 +28,14 @@ export function defineWatch(command: Command): void {
 
   command
     .command('remove')
-    .description('what was read for it stays')
+    .description('stop reading it; what was read for it stays')
     .argument('<address>')
     .allowUnknownOption()
     .action((address: string) => runCommand((invocation) => watchRemove(invocation, address)));
 
   command
     .command('list')
+    .description('show the watched accounts and pools with their notes')
     .option('--json', 'for programs')
     .action((flags: { json?: boolean }) => runCommand((invocation) => watchList(invocation, flags)));
 }

@@ -17,7 +17,7 @@ import {
 } from '../read/find-hash.ts';
 import { EXIT, type ExitCode, UsageError, EtlError } from '../errors.ts';
 import { DAY, formatTime, parseTime, type Range, spanOfSecond } from '../range.ts';
-import { programName } from '../terminal/program-name.ts';
+import { commandLine } from '../terminal/program-name.ts';
 import { parseHash } from '../ton/hash.ts';
 import { examples } from './option-words.ts';
 import { closeAfter, type Invocation, runCommand, withHost, withStore } from './run-command.ts';
@@ -91,7 +91,9 @@ function findingLines({ dataset, table, key, differs, check, span, found_at }: O
 function repairLine(dataset: string, { from, to }: Range): string {
   return clueLine(
     'repair',
-    `${programName} verify --from ${formatTime(from)} --to ${formatTime(to)} --only ${dataset} --deep 100% --repair`,
+    commandLine(
+      `verify --from ${formatTime(from)} --to ${formatTime(to)} --only ${dataset} --deep 100% --repair`,
+    ),
   );
 }
 
@@ -115,7 +117,7 @@ function pageLine({ id, dataset, request, worker, committedAt, wrote }: LoggedPa
 function selectLine({ table, column }: FoundRow, hash: string): string {
   return clueLine(
     'whole row',
-    `${programName} sql "select * from ${table} where ${column} = '${hash}'" --json`,
+    commandLine(`sql "select * from ${table} where ${column} = '${hash}'" --json`),
   );
 }
 
@@ -125,7 +127,7 @@ function quarantineLines(record: QuarantinedRecord): string[] {
   return [
     clueLine('quarantine', `record ${id} of ${dataset} at ${formatTime(utime)}: ${where}: ${reason}`),
     clueLine('since', `${formatTime(firstAt)}, received ${attempts} ${attempts === 1 ? 'time' : 'times'}`),
-    clueLine('see it', `${programName} quarantine show ${id}`),
+    clueLine('see it', commandLine(`quarantine show ${id}`)),
   ];
 }
 
@@ -148,7 +150,7 @@ function coverageLines({ dataset, covered, refused }: SecondCoverage, time: numb
       clueLine('not read', `${dataset} has never covered ${formatTime(time)}${reason}`),
       clueLine(
         'read it',
-        `${programName} backfill --from ${formatTime(time)} --to ${formatTime(time + 1)} --only ${dataset}`,
+        commandLine(`backfill --from ${formatTime(time)} --to ${formatTime(time + 1)} --only ${dataset}`),
       ),
     ];
   }

@@ -12,7 +12,7 @@ import { readStatus, type Status } from '../read/stored-status.ts';
 import { readSpending, hasEnded, SILENT_SECONDS } from '../ledger/workers.ts';
 import { readOwner } from '../ledger/leases.ts';
 import { formatDuration, HOUR } from '../range.ts';
-import { programName } from '../terminal/program-name.ts';
+import { commandLine } from '../terminal/program-name.ts';
 import type { Config, Choices } from '../settings/config.ts';
 import { watermarkNotKnown, type Watermark } from '../crawl/watermark/watermark.ts';
 import type { ChainInfo } from '../crawl/source-chain.ts';
@@ -66,7 +66,7 @@ async function examineSchema(database: Database): Promise<DoctorFinding[]> {
       check: 'indexes',
       what: `the index ${name} is invalid: creating it failed, and no query uses it`,
       // Not by `sql`: a partitioned index cannot be rebuilt within a transaction.
-      remedy: `psql "$(${programName} sql --url)" -c "reindex index ${name}"`,
+      remedy: `psql "$(${commandLine('sql --url')})" -c "reindex index ${name}"`,
     })),
     ...stray.map((what) => ({
       check: 'partitions',
@@ -130,7 +130,7 @@ async function examineDaemon(database: Database): Promise<DoctorFinding[]> {
     {
       check: 'daemon',
       what: `no heartbeat of a daemon for ${formatDuration(daemon.silence)}: nothing follows the head of the chain`,
-      remedy: `Read its log, then start \`${programName} sync\`. If cron keeps the database up to date, no daemon is needed.`,
+      remedy: `Read its log, then start \`${commandLine('sync')}\`. If cron keeps the database up to date, no daemon is needed.`,
     },
   ];
 }
@@ -146,12 +146,12 @@ async function examineState(database: Database): Promise<DoctorFinding[]> {
     ...[...quarantined].map(([dataset, records]) => ({
       check: 'quarantine',
       what: `${records} records of ${dataset} did not fit their schema`,
-      remedy: `${programName} quarantine retry --only ${dataset} --again`,
+      remedy: commandLine(`quarantine retry --only ${dataset} --again`),
     })),
     ...refused.map(({ dataset, reason, detail, attempts }) => ({
       check: 'refused',
       what: `a range of ${dataset} cannot be read: ${reason}, ${detail}; tried ${attempts} times`,
-      remedy: `It is retried automatically, with growing pauses. \`${programName} status\` names the range.`,
+      remedy: `It is retried automatically, with growing pauses. \`${commandLine('status')}\` names the range.`,
     })),
     ...failures.map(findingOfFailure),
   ];
@@ -168,7 +168,7 @@ function findingOfFailure({ dataset, code, message, hint }: Status['failures'][n
   return {
     check: 'failures',
     what: `${dataset} failed last with ${code}: ${message}`,
-    remedy: hint ?? `\`${programName} status\` says when. With LOG_LEVEL=debug, sync logs each request.`,
+    remedy: hint ?? `\`${commandLine('status')}\` says when. With LOG_LEVEL=debug, sync logs each request.`,
   };
 }
 

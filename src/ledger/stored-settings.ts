@@ -17,8 +17,8 @@ const SCHEMAS = {
   }),
   /** The repeatable part of the schema that was applied last. */
   repeatable: z.object({ sha256: z.string() }),
-  /** Variables that the last crawl was called with, such as `TONCENTER_NETWORK=demo `, for commands in hints. */
-  caller: z.object({ environment: z.string() }),
+  /** Variables that the last crawl was called with, for commands in hints, and the one of them that names the network. */
+  caller: z.object({ environment: z.string(), network: z.string() }),
   /** First block of the live demo network that the database follows, unix seconds. */
   demo: z.object({ genesis: z.number() }),
   /** The state of the database that is being copied into this one. */

@@ -35,21 +35,26 @@ const FEEDS = 'feeds.sql';
 /**
  * Brings the database to this program's schema: pending migrations in order, then, if it has changed, the whole repeatable
  * part (functions, views, comments). One process at a time; the others wait. If nothing is pending it only reads, so a
- * standby will do. `meanwhile` is called when the server has begun to apply what is pending.
+ * standby will do. `meanwhile` is called when the server has begun to apply what is pending. `onlyIfNew` requires an
+ * existing schema to be up to date.
  * @throws WrongDatabaseError if a newer program has migrated the database already, or another program uses its schemas
  * @throws DatabaseUnavailableError if something is pending and the server is read-only
  */
-export async function migrate(database: Database, meanwhile: () => void = () => undefined): Promise<void> {
+export async function migrate(
+  database: Database,
+  { meanwhile, onlyIfNew = false }: { meanwhile?: (() => void) | undefined; onlyIfNew?: boolean } = {},
+): Promise<void> {
   const functions = await readRepeatable();
   const digest = await digestOf(functions);
   const applied = await readApplied(database);
   if ((await repeatableOf(database, applied)) === digest) return;
+  if (onlyIfNew && applied.size > 0) return requireSchema(database);
   await requireWritable(database);
   // Two transactions, to avoid a deadlock: a single one would lock tables and then their views, and a reader of a
   // view locks them in the other order.
   const text = await alone(database, async (session) => {
     const migrated = session.script(await pendingText(session));
-    meanwhile();
+    meanwhile?.();
     const [made] = await answersOf([repeatableText(functions), migrated]);
     return made;
   });

@@ -4,8 +4,26 @@ import { packageRoot } from '../package.ts';
 
 const NAME = 'toncenter-etl';
 
-/** The command that runs this program in the current directory, for hints. */
+/** Calls this program in the current directory. */
 export const programName = nameOf(process.argv[1] ?? '', process.cwd());
+
+/** Variables that go before each printed command. */
+let variables = '';
+
+/** From now on, printed commands begin with these variables, as a shell takes them: `TONCENTER_NETWORK=demo `. */
+export function callWith(environment: string): void {
+  variables = environment;
+}
+
+/** A command that a person can paste: `commandLine('status')` is `TONCENTER_NETWORK=demo npx toncenter-etl status`. */
+export function commandLine(words: string): string {
+  return `${variables}${programName} ${words}`;
+}
+
+/** The text with its commands in backticks as a person can paste them. */
+export function withCommands(text: string): string {
+  return text.replaceAll(`\`${NAME} `, () => `\`${commandLine('')}`);
+}
 
 /**
  * How to call this program again: `npx toncenter-etl` within the checkout and in a package that depends on it, or the

@@ -26,13 +26,13 @@ export function misplacedBlocks<Block extends PlacedBlock>(
   blocks: readonly Block[],
   parents: readonly BlockId[] = blocks.flatMap(({ prev_blocks }) => prev_blocks ?? []),
 ): Map<string, Block> {
-  const odd = blocks.filter((block) => !isPlaced(block));
+  const misplaced = blocks.filter((block) => !isPlaced(block));
   const found = new Map<string, Block>();
-  if (odd.length === 0) return found;
+  if (misplaced.length === 0) return found;
   const here = new Set(blocks.map(blockKey));
   for (const parent of parents) {
     const key = blockKey(parent);
-    const block = odd.find(
+    const block = misplaced.find(
       ({ workchain, shard, seqno }) =>
         seqno === parent.seqno && (workchain === parent.workchain || shard === parent.shard),
     );

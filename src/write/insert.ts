@@ -472,13 +472,13 @@ export function isCurrent(target: Pick<Target, 'facts' | 'columns' | 'into'>): S
 /** True if the version that was seen before the new row `n`, or the one after it, is the same, or `n` is outdated. */
 function isVersionKnown(into: SQL, key: readonly string[], columns: readonly string[], by: string): SQL {
   const seen = key.slice(-1);
-  const said = columns.filter((name) => name !== by && !key.includes(name));
+  const values = columns.filter((name) => name !== by && !key.includes(name));
   const [was, is] = [tuple('v', seen), tuple('n', seen)];
   const versions = sql`select * from ${into} v where ${same('v', 'n', key.slice(0, -1))}`;
   return sql`exists (
     select 1 from (
       (${versions} and ${was} <= ${is} order by ${was} desc limit 1) union all (${versions} and ${was} > ${is} order by ${was} limit 1)) v
-    where ${tuple('v', said)} is not distinct from ${tuple('n', said)} or ${was} <= ${is} and ${tuple('v', [by])} > ${tuple('n', [by])})`;
+    where ${tuple('v', values)} is not distinct from ${tuple('n', values)} or ${was} <= ${is} and ${tuple('v', [by])} > ${tuple('n', [by])})`;
 }
 
 function wholes(table: string): SQL {

@@ -434,7 +434,7 @@ export function contradictions(facts: Pick<TableFacts, 'key'>, rows: readonly ob
 
 function contradict(one: DistinctRow, other: DistinctRow): boolean {
   return Object.entries(one).some(([column, value]) => {
-    const said = other[column] ?? null;
-    return value != null && said !== null && !isDeepStrictEqual(value, said);
+    const theirs = other[column] ?? null;
+    return value != null && theirs !== null && !isDeepStrictEqual(value, theirs);
   });
 }

@@ -129,6 +129,21 @@ test('counters tell requests, refusals, retries and bytes by priority', async ()
   expect(client.stats).toMatchObject({ requests: 4, refused: 1, retries: 2, bytes: 30 });
 });
 
+test('a warning a minute says how many attempts at all requests have failed since the one before', async () => {
+  let now = 0;
+  const client = api.client({ clock: { ...systemClock, monotonic: () => now } });
+  const retries = () =>
+    api.log.filter((line) => line['level'] === 40).map((line) => [line['attempt'], line['retries']]);
+  api.answer(json({}, 503), json({}, 503), json({}, 503), json({ blocks: [] }));
+  await client.get(blocks);
+  expect(retries()).toEqual([[undefined, 1]]);
+  now = 60_000;
+  // It also forgets the lines above.
+  api.answer(json({}, 503), json({ blocks: [] }));
+  await client.get(blocks);
+  expect(retries()).toEqual([[undefined, 3]]);
+});
+
 test('each attempt is one debug record and one onExchange, each retry a warning', async () => {
   api.answer(json({ error: 'busy' }, 503), json({ blocks: [] }));
   const attempts: Attempt[] = [];
@@ -144,7 +159,7 @@ test('each attempt is one debug record and one onExchange, each retry a warning'
       level: 40,
       msg: 'request failed, retrying',
       ...common,
-      attempt: 1,
+      retries: 1,
       pauseMs: 0,
       reason: expect.stringContaining('busy') as string,
     },

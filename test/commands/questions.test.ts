@@ -183,13 +183,27 @@ describe('sql', () => {
     expect(unknown.stderr).toMatch(/^error: unknown command \\copy blocks\nhint: .*\n\\d /);
   });
 
-  test.concurrent('says what a table or a view is whose description was asked for as a dataset', async () => {
-    const described = (name: string) => cli.run(['datasets', name], settings());
-    const [view, table] = await Promise.all(['dex_volume', 'block_parents'].map(described));
-    expect([view!.code, table!.code]).toEqual([2, 2]);
-    expect(view!.stderr).toContain(`sql "select dataset, hint from etl.fed('dex_volume')"`);
-    expect(table!.stderr).toMatch(/block_parents is a table of blocks, .* datasets blocks\.$/m);
-  });
+  test.concurrent(
+    'names the datasets that feed a table, a view or a function whose description was asked for',
+    async () => {
+      const described = (name: string) => cli.run(['datasets', name], settings());
+      const [view, table] = await Promise.all(['dex_volume', 'block_parents'].map(described));
+      expect([view!.code, table!.code]).toEqual([2, 2]);
+      expect((await described('trace_tree')).stderr).toMatch(
+        /^error: "trace_tree" is no dataset: it is fed by traces, /m,
+      );
+      expect(view!.stderr).toMatch(/^error: "dex_volume" is no dataset: it is fed by actions/m);
+      expect(view!.stderr).toMatch(/^hint: Run: .*toncenter-etl datasets actions$/m);
+      expect(table!.stderr).toMatch(/^error: "block_parents" is no dataset: it is fed by blocks, /m);
+      expect(table!.stderr).toMatch(/^hint: Run: .*toncenter-etl datasets blocks$/m);
+      // Neither a dataset, nor in the database, nor the name of anything.
+      const unknown = await Promise.all(['bloks', "x' or true --"].map(described));
+      for (const { code, stderr } of unknown) {
+        expect(code).toBe(2);
+        expect(stderr).toMatch(/^error: there is no dataset .*\nhint: Datasets are account_states, /m);
+      }
+    },
+  );
 
   test.concurrent('refuses to write without --write', async () => {
     const name = 'about';
@@ -272,7 +286,7 @@ describe('why', () => {
     const { code, stdout } = await ask('why', misfit.hash);
     expect(stdout).toMatch(new RegExp(`quarantine +record \\d+ of transactions at ${at(misfit.now)}: lt: `));
     expect(stdout).toMatch(/since +20\S+Z, received 1 time/);
-    const [, id] = /see it +toncenter-etl quarantine show (\d+)/.exec(stdout) ?? [];
+    const [, id] = /see it +.*toncenter-etl quarantine show (\d+)/.exec(stdout) ?? [];
     expect((await ask('quarantine', 'show', id ?? '')).stdout).toContain('"lt":"about ');
     expect(code).toBe(3);
   });

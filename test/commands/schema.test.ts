@@ -25,7 +25,6 @@ const ADDRESS = `0:${'A'.repeat(64)}`;
 const READING = [
   ['status'],
   ['verify', ...RANGE],
-  ['plan', ...RANGE],
   ['why', '0'.repeat(64)],
   ['doctor'],
   ['sql', 'select 1'],
@@ -60,6 +59,7 @@ describe('commands that only read', () => {
       const { code, stderr } = await cli.ask(args, { ETL_DATA_DIR, ETL_RETENTION: 'blocks:90d' });
       expect({ args, code }).toEqual({ args, code: 2 });
       expect(stderr).toContain(`error: nothing was crawled yet: there is no database in ${ETL_DATA_DIR}`);
+      expect(stderr).toContain(`hint: Run \`ETL_DATA_DIR=${ETL_DATA_DIR} toncenter-etl backfill\` or`);
     }
     expect(await readdir(scratch)).toEqual([]);
     // If only the demo has run, its rows are named.
@@ -80,7 +80,7 @@ describe('commands that only read', () => {
       `update etl.settings set value = '{"sha256": "aaaabbbbcccc"}' where name = 'repeatable'`,
     );
     const before = await query(store.url, state);
-    for (const args of READING) {
+    for (const args of [...READING, ['plan', ...RANGE]]) {
       const { code, stderr } = await cli.ask(args, settings);
       expect({ args, code }).toEqual({ args, code: 2 });
       expect(stderr).toMatch(
@@ -92,6 +92,14 @@ describe('commands that only read', () => {
     expect(await cli.ask(['status'], settings)).toMatchObject({ code: 0 });
     await store.close();
   });
+});
+
+test('plan creates the schema of an empty database before it asks the API, and no rows', async () => {
+  const { url, drop } = await createDatabase();
+  const nowhere = { DATABASE_URL: url, TONCENTER_NETWORK: 'http://127.0.0.1:1', ETL_ATTEMPTS: '1' };
+  expect(await cli.ask(['plan', ...RANGE], nowhere)).toMatchObject({ code: 75, stdout: '' });
+  expect(await query(url, 'select count(*)::int as rows from ton.blocks')).toEqual([{ rows: 0 }]);
+  await drop();
 });
 
 test('a database that only reads for a while is waited for while its tables are created', async () => {

@@ -70,6 +70,25 @@ test('verify names the holes and their causes and ends with 3; --repair fills th
   expect(repaired.code).toBe(0);
 });
 
+test('printed commands begin with the variables that choose the network of the database, also if they are not set now', async () => {
+  const called = `TONCENTER_NETWORK=${simulator.url} toncenter-etl`;
+  const later = ['--from', String(START + 330), '--to', String(START + 340), '--only', 'blocks'];
+  const settings = { DATABASE_URL: store.url };
+  const [verified, exported, missed, unknown] = await Promise.all([
+    cli.ask(['verify', ...later], { ...settings, TONCENTER_NETWORK: simulator.url }),
+    cli.ask(['export', ...later.slice(0, 4), '--out', '/tmp/never-written'], settings),
+    cli.ask(['quarantine', 'show', '77'], settings),
+    cli.ask(['import', '--lake', '/nowhere', ...later], settings),
+  ]);
+  expect(verified.stdout).toMatch(
+    new RegExp(`^hint      ${called} backfill --from \\S+ --to \\S+ --only blocks$`, 'm'),
+  );
+  expect(exported.stderr).toMatch(/^nothing was exported: no dataset covers a second of /m);
+  expect(exported.stderr).toContain(`See ${called} status`);
+  expect(missed.stderr).toContain(`hint: \`${called} quarantine list\``);
+  expect(unknown.stderr).toContain(`hint: \`${called} export --out\` makes one.`);
+});
+
 describe('a deep repair', () => {
   const DEEP = ['verify', ...RANGE, '--deep', '100%', '--repair'];
   const Row = z.object({ second: z.coerce.number(), steps: z.coerce.number() });

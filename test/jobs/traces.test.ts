@@ -156,8 +156,8 @@ describe('jobs/traces', () => {
   it('treats a hash of an unknown form as none', () => {
     const hex = Buffer.alloc(31, 1).toString('hex');
     for (const name of ['tx_hash', 'in_msg_hash']) {
-      const odd = { tx_hash: numbered(2), in_msg_hash: numbered(3), [name]: hex };
-      const tree = { tx_hash: numbered(1), children: [odd] };
+      const malformed = { tx_hash: numbered(2), in_msg_hash: numbered(3), [name]: hex };
+      const tree = { tx_hash: numbered(1), children: [malformed] };
       expect(job.read([sampleTrace({ trace: tree })]).rejected).toMatchObject([
         { path: `trace.children.0.${name}` },
       ]);
@@ -173,13 +173,13 @@ describe('jobs/traces', () => {
   });
 
   it('rejects a chain of invalid nodes without the path of each node', () => {
-    const unfit = (odd: Json): Json => {
-      let tree: Json = odd;
-      for (let index = 1; index < 20_000; index += 1) tree = { ...odd, children: [tree] };
+    const unfit = (malformed: Json): Json => {
+      let tree: Json = malformed;
+      for (let index = 1; index < 20_000; index += 1) tree = { ...malformed, children: [tree] };
       return tree;
     };
-    for (const odd of [{ in_msg_hash: numbered(0) }, { tx_hash: numbered(1), grown: 1 }]) {
-      const issues = traceTree.safeParse(unfit(odd)).error?.issues ?? [];
+    for (const malformed of [{ in_msg_hash: numbered(0) }, { tx_hash: numbered(1), grown: 1 }]) {
+      const issues = traceTree.safeParse(unfit(malformed)).error?.issues ?? [];
       expect(issues.at(-1)?.message).toMatch(/too many nodes/);
       expect(issues.reduce((sum, { path }) => sum + path.length, 0)).toBeLessThan(2_100_000);
     }

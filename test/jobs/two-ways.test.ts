@@ -215,7 +215,7 @@ async function fast(job: Job, body: Buffer): Promise<ReturnType<typeof carefully
 
 /** Values as they are stored: before that, a number beyond 2^53 may be a number or a bigint. */
 function shown({ rows, ids, rejected, extras }: Content) {
-  return { ids, odd: toJson({ rejected, extras }), written: bytesOf(rows) };
+  return { ids, unfit: toJson({ rejected, extras }), written: bytesOf(rows) };
 }
 
 /** The result of a reading, or its error. */

@@ -29,12 +29,12 @@ from chdb.session import Session
 session = Session()
 def ask(statement):
     try:
-        said = str(session.query(statement, "JSONCompact"))
-        return {"rows": json.loads(said)["data"] if said.strip() else []}
+        answered = str(session.query(statement, "JSONCompact"))
+        return {"rows": json.loads(answered)["data"] if answered.strip() else []}
     except Exception as error:
         return {"failure": str(error).split("\\n")[0]}
 with open(sys.argv[1]) as order: statements = json.load(order)
-with open(sys.argv[2], "w") as said: json.dump([ask(statement) for statement in statements], said)
+with open(sys.argv[2], "w") as answered: json.dump([ask(statement) for statement in statements], answered)
 `;
 
 const Value = z.union([z.string(), z.number(), z.boolean(), z.null()]);
@@ -56,11 +56,13 @@ async function viewsFor(lake: string, tables: ReadonlySet<string>): Promise<stri
 }
 
 async function answers(directory: string, statements: readonly string[]): Promise<Answer[]> {
-  const [program, order, said] = ['ask.py', 'order.json', 'said.json'].map((name) => join(directory, name));
+  const [program, order, answered] = ['ask.py', 'order.json', 'answered.json'].map((name) =>
+    join(directory, name),
+  );
   await writeFile(program ?? '', PROGRAM);
   await writeFile(order ?? '', JSON.stringify(statements));
-  await promisify(execFile)(PYTHON, [program ?? '', order ?? '', said ?? ''], { cwd: directory });
-  return z.array(Answer).parse(JSON.parse(await readFile(said ?? '', 'utf8')));
+  await promisify(execFile)(PYTHON, [program ?? '', order ?? '', answered ?? ''], { cwd: directory });
+  return z.array(Answer).parse(JSON.parse(await readFile(answered ?? '', 'utf8')));
 }
 
 /** Reports by day are asked for one day; this one is asked for the only day of the network. */
@@ -86,7 +88,7 @@ test.skipIf(!isThere)(
 
       const page = await viewsFor(lake, new Set(tables));
       const count = (path: string) => `select count(*) from deltaLakeLocal('${path}')`;
-      const said = await answers(directory, [
+      const answered = await answers(directory, [
         ...SETTINGS.map((name) => `set ${name} = 1`),
         ...page,
         ...tables.map((name) => count(join(lake, name))),
@@ -94,22 +96,22 @@ test.skipIf(!isThere)(
         count(join(directory, 'lived', LIVED)),
         `select count(amount) from deltaLakeLocal('${join(directory, 'lived', LIVED)}')`,
       ]);
-      const made = said.splice(0, SETTINGS.length + page.length);
+      const made = answered.splice(0, SETTINGS.length + page.length);
       const failures = made.flatMap(({ failure }) => failure ?? []);
       // The lake of this network lacks them: views of a table that was left out.
       expect(failures.filter((failure) => !/UNKNOWN_TABLE|Unknown table/.test(failure))).toEqual([]);
-      const counted = said
+      const counted = answered
         .splice(0, tables.length)
         .map((answer) => ({ ...answer, rows: answer.rows?.flat() }));
       expect(counted).toEqual(tables.map((name) => ({ rows: [inDatabase.get(name)] })));
       for (const [at, { title }] of asked.entries()) {
-        const answer = said[at];
+        const answer = answered[at];
         expect({ ...answer, rows: answer?.rows?.map((row) => row.map(plainValue)) }, title).toEqual({
           rows: expected[at]?.map((row) => Object.values(row).map(plainValue)),
         });
       }
       // Parts that the log has removed still exist, and are not read.
-      expect(said.slice(asked.length)).toEqual([{ rows: [[rows]] }, { rows: [[rows]] }]);
+      expect(answered.slice(asked.length)).toEqual([{ rows: [[rows]] }, { rows: [[rows]] }]);
     } finally {
       await store.close();
       await rm(directory, { recursive: true });

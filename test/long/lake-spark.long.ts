@@ -58,7 +58,7 @@ const Answer = z.object({
   rows: z.array(z.array(z.union([z.string(), z.boolean(), z.null()]))).optional(),
   failure: z.string().optional(),
 });
-const Said = z.object({ made: z.array(Answer), answers: z.array(Answer) });
+const Answered = z.object({ made: z.array(Answer), answers: z.array(Answer) });
 
 /** They need what Spark does not support: a view that looks up from within a look-up, trees, functions that return tables. */
 const LACKING =
@@ -87,7 +87,7 @@ test.skipIf(!isThere)(
       expect(asked.length).toBeGreaterThan(12);
       const tables = await tablesIn(directoryStore(lake));
       const counts = tables.map((name) => `select count(*) from delta.\`${lake}/${name}\``);
-      const [program, order, said] = ['read.py', 'order.json', 'said.json'].map((name) =>
+      const [program, order, answered] = ['read.py', 'order.json', 'answered.json'].map((name) =>
         join(directory, name),
       );
       await writeFile(program ?? '', PROGRAM);
@@ -95,11 +95,11 @@ test.skipIf(!isThere)(
       const views = await viewsFor(lake);
       const wanted = { warehouse: join(directory, 'warehouse'), views, questions: statements };
       await writeFile(order ?? '', JSON.stringify(wanted));
-      await promisify(execFile)(PYTHON, [program ?? '', order ?? '', said ?? ''], {
+      await promisify(execFile)(PYTHON, [program ?? '', order ?? '', answered ?? ''], {
         cwd: directory,
         maxBuffer: 2 ** 26,
       });
-      const { made, answers } = Said.parse(JSON.parse(await readFile(said ?? '', 'utf8')));
+      const { made, answers } = Answered.parse(JSON.parse(await readFile(answered ?? '', 'utf8')));
       const failures = made.map(({ failure }) => failure).filter((failure) => failure !== undefined);
       // The lake of this network lacks some tables: their files are never missing (`PATH_NOT_FOUND`), but
       // their views are.

@@ -153,9 +153,9 @@ describe.skipIf(python === undefined)('the bundle for Superset', () => {
       const { slice_id } = form_data;
       if (slice_id === undefined) return;
       void response.text().then((text) => {
-        const said = Answered.safeParse(JSON.parse(text));
-        const [result] = said.success ? said.data.result : [];
-        const error = said.success ? (result?.error ?? '') : text;
+        const parsed = Answered.safeParse(JSON.parse(text));
+        const [result] = parsed.success ? parsed.data.result : [];
+        const error = parsed.success ? (result?.error ?? '') : text;
         drawn.set(slice_id, { status: response.status(), rows: result?.data ?? [], error });
       });
     });

@@ -212,7 +212,7 @@ test('a hint names the dataset that was not read, and the one that the asked one
 
 test('a hint is called with the variables of the last crawl', async () => {
   await store.database.run(
-    sql`update etl.settings set value = '{"environment":"TONCENTER_NETWORK=testnet "}' where name = 'caller'`,
+    sql`update etl.settings set value = value || '{"environment":"TONCENTER_NETWORK=testnet "}' where name = 'caller'`,
   );
   const [row] = await store.database.rows(
     sql`select etl.command('status') as hint`,

@@ -60,7 +60,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'tie skipped',
+    name: 'rest of a second skipped',
     what: 'after a full page, reading continues behind the second in which it ended',
     edits: [
       {
@@ -72,7 +72,7 @@ export const MUTANTS: readonly Mutant[] = [
     faults: { timeoutAboveLimit: 16 },
   },
   {
-    name: 'off-by-one end second',
+    name: 'end second not requested',
     what: 'the last second of a window is not requested, although an inclusive end is sent',
     edits: [
       {
@@ -83,7 +83,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'short blocks believed',
+    name: 'short page of blocks ends its window',
     what: 'a page of blocks that was cut short counts as the whole window',
     edits: [
       {
@@ -95,7 +95,7 @@ export const MUTANTS: readonly Mutant[] = [
     faults: { shortBlocks: 0.2 },
   },
   {
-    name: 'stale head trusted',
+    name: 'gaps below the head ignored',
     what: 'the newest block seen is taken for the head, whatever is missing below it',
     edits: [
       {
@@ -113,7 +113,7 @@ export const MUTANTS: readonly Mutant[] = [
     faults: { lateBlocks: { probability: 0.06, seconds: 70 } },
   },
   {
-    name: 'late block passed',
+    name: 'late block read too early',
     what: 'a late block is passed at once, although some servers still lack it',
     edits: [
       {
@@ -140,7 +140,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'NUL page dropped',
+    name: 'page with NUL dropped',
     what: 'a page with characters that Postgres cannot hold counts as empty',
     edits: [
       {
@@ -158,7 +158,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'quarantine as covered',
+    name: 'quarantined records not reported',
     what: 'records that do not fit are left out, their seconds are still covered, and nothing is reported',
     edits: [
       {

@@ -13,7 +13,7 @@ import { proveWire } from './wire/prove-wire.ts';
  *   npm run proof -- --matrix --cell "transactions.lt null" one cell of it
  *   npm run proof -- --wire --seeds 300                     responses altered on their way in, some kinds of it a seed
  *   npm run proof -- --wire --kind "/api/v3/blocks: null"   one kind of it
- *   npm run proof -- --mutants [--only "short page believed"]   bugs are put into copies: each must be caught
+ *   npm run proof -- --mutants [--only "short page ends its window"]   bugs are put into copies: each must be caught
  *
  * Options of the matrix:
  *

@@ -16,7 +16,7 @@ const kind = (name: string) => ['--wire', '--seeds', '1', '--kind', name];
 /** Bugs of verification, one for each of its rules, as changes to a compiled copy of the program. */
 export const PROOF_MUTANTS: readonly ProofMutant[] = [
   {
-    name: 'short page believed',
+    name: 'short page ends its window',
     what: 'a page that is shorter than requested is the end of its window, whatever its length',
     edits: [
       {
@@ -28,7 +28,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     caughtBy: kind('/api/v3/actions: at most 100 whatever was asked'),
   },
   {
-    name: 'finding forgotten',
+    name: 'findings expire early',
     what: 'the findings of a deep reading last only until the next verification',
     edits: [
       {
@@ -45,7 +45,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     caughtBy: cells('transactions.compute_vm_steps other'),
   },
   {
-    name: 'finding not kept',
+    name: 'findings not stored',
     what: 'findings are stored in no table, so that no query is refused',
     edits: [
       {
@@ -57,7 +57,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     caughtBy: cells('transactions.compute_vm_steps other'),
   },
   {
-    name: 'wrong row left standing',
+    name: 'wrong row not removed',
     what: 'repair reads the right seconds and keeps the wrong row that it finds there',
     edits: [
       {
@@ -69,7 +69,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     caughtBy: cells('messages.content_decoded filled'),
   },
   {
-    name: 'rows that came with others passed over',
+    name: 'unread rows count as compared',
     what: 'a deep reading treats rows as compared that it never requested',
     edits: [
       {
@@ -81,7 +81,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     caughtBy: cells('blocks.rand_seed other'),
   },
   {
-    name: 'silence believed',
+    name: 'omitted value not compared',
     what: 'a value that the source does not send is no difference',
     edits: [
       {
@@ -93,7 +93,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     caughtBy: cells('messages.content_decoded filled'),
   },
   {
-    name: 'parents believed',
+    name: 'parents not checked',
     what: 'a link to any stored block is a link to a parent',
     edits: [
       {
@@ -110,7 +110,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     caughtBy: cells('block_parents.parent_seqno changed'),
   },
   {
-    name: 'second reading believed',
+    name: 'second reading not compared',
     what: 'a second reading confirms the stored rows, whatever it brings',
     edits: [
       {
@@ -127,7 +127,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     caughtBy: ['--matrix', '--cell', 'jetton_transfers.amount other'],
   },
   {
-    name: 'any text is a hash',
+    name: 'hashes not validated',
     what: 'any text of the source in place of a hash is stored unchanged',
     edits: [
       {
@@ -139,7 +139,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     caughtBy: kind('/api/v3/transactions: hash of one character'),
   },
   {
-    name: 'seal not asked',
+    name: 'seals not compared',
     what: 'proved rows are not compared with the stored rows',
     edits: [
       {
@@ -151,7 +151,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     caughtBy: cells('validator_events row deleted'),
   },
   {
-    name: 'rows passed over',
+    name: 'half of the accounts skipped',
     what: 'a check of the states of accounts reads only half of the accounts',
     edits: [
       {

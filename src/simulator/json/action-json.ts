@@ -182,6 +182,6 @@ const EMPTY = Object.fromEntries(
 );
 
 /** The stored row, which the server adds to what it has no shape for: every member, null if it says nothing. */
-function rawAction(said: Readonly<Record<string, unknown>>): object {
-  return { ...EMPTY, ...said };
+function rawAction(members: Readonly<Record<string, unknown>>): object {
+  return { ...EMPTY, ...members };
 }

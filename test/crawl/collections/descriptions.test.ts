@@ -23,7 +23,7 @@ const NAMES = ['jetton_masters', 'nft_collections', 'nft_items', 'token_metadata
 let simulator: Simulator;
 let store: TestStore;
 /** What contracts say, what the indexer has found, and by how much the lts of contracts are moved. */
-let said: { chain: string; indexer: string; lt: number };
+let source: { chain: string; indexer: string; lt: number };
 
 const isJson = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 
@@ -34,11 +34,11 @@ function edited(value: unknown): unknown {
   const members = Object.entries(value).map(([name, member]) => [name, edited(member)]);
   const copy = Object.fromEntries(members) as Json;
   for (const name of ['jetton_content', 'collection_content', 'content'])
-    if (isJson(copy[name])) copy[name] = { ...copy[name], name: said.chain };
+    if (isJson(copy[name])) copy[name] = { ...copy[name], name: source.chain };
   if ('last_transaction_lt' in copy)
-    copy['last_transaction_lt'] = String(BigInt(String(copy['last_transaction_lt'])) + BigInt(said.lt));
+    copy['last_transaction_lt'] = String(BigInt(String(copy['last_transaction_lt'])) + BigInt(source.lt));
   for (const info of Array.isArray(copy['token_info']) ? (copy['token_info'] as Json[]) : [])
-    info['description'] = said.indexer;
+    info['description'] = source.indexer;
   return copy;
 }
 
@@ -54,13 +54,13 @@ beforeAll(async () => {
 afterAll(() => simulator.close());
 beforeEach(async () => {
   store = await openTestStore();
-  said = { chain: 'A', indexer: 'a', lt: 0 };
+  source = { chain: 'A', indexer: 'a', lt: 0 };
 });
 afterEach(() => store.close());
 
 /** Reads everything, as on another day. */
-async function readAgain(now: Partial<typeof said> = {}, names = NAMES): Promise<void> {
-  said = { ...said, ...now };
+async function readAgain(now: Partial<typeof source> = {}, names = NAMES): Promise<void> {
+  source = { ...source, ...now };
   await store.database.script('delete from etl.cursors; delete from etl.lookups');
   expect(await readOnce(store, simulator.url, names)).toEqual([]);
 }

@@ -7,7 +7,7 @@ import { RANGE, readAgain } from './network.ts';
 import { occurrencesOf, type Occurrence } from './occurrences.ts';
 import { withClient, type ProvedNetwork } from './proved-network.ts';
 import { compareRows, keyOf, readRows, type Differing } from './rows.ts';
-import { isKnownStream, isRefused, isVouchedFor, readVouched, type Vouched } from './vouching.ts';
+import { isKnownStream, isRefused, isCertified, readCertified, type Certified } from './certified-seconds.ts';
 
 /** What sees an alteration, and what heals it. */
 export interface Verdict {
@@ -83,11 +83,11 @@ async function askBesideHole(run: Run, at: number, seen: readonly boolean[]): Pr
     [second],
   );
   await run.client.query(`set session_replication_role = origin`);
-  const { vouched } = await runVerify(run, {});
+  const { certified } = await runVerify(run, {});
   return run.alterations.map((alteration, index) =>
     occurrencesOf(alteration, run.network.truth)
-      .filter((occurrence) => seen[index] === true && isVouchedFor(vouched, occurrence))
-      .map(({ dataset }) => `verify, with blocks missing at ${at} of the range: ${dataset} vouches for it`),
+      .filter((occurrence) => seen[index] === true && isCertified(certified, occurrence))
+      .map(({ dataset }) => `verify, with blocks missing at ${at} of the range: ${dataset} certifies it`),
   );
 }
 
@@ -136,7 +136,7 @@ function datasetsOf(alterations: readonly Alteration[]): string[] {
 interface Left {
   readonly code: number | undefined;
   readonly complaint: string;
-  readonly vouched: Vouched;
+  readonly certified: Certified;
 }
 
 async function runVerify(run: Run, flags: { deep?: string; repair?: boolean }): Promise<Left> {
@@ -149,11 +149,11 @@ async function runVerify(run: Run, flags: { deep?: string; repair?: boolean }): 
     console.log(JSON.stringify(flags), code, Math.round(performance.now() - began), 'ms');
   const complaints =
     code === undefined ? lines : lines.filter((line) => /^(error|not|[a-z-]+ +\w+: \d)/.test(line));
-  return { code, complaint: complaints.join('; ').slice(0, 300), vouched: await readVouched(run.client) };
+  return { code, complaint: complaints.join('; ').slice(0, 300), certified: await readCertified(run.client) };
 }
 
-function isDoubted({ network }: Run, { vouched }: Left, alteration: Alteration): boolean {
-  return occurrencesOf(alteration, network.truth).every((occurrence) => !isVouchedFor(vouched, occurrence));
+function isDoubted({ network }: Run, { certified }: Left, alteration: Alteration): boolean {
+  return occurrencesOf(alteration, network.truth).every((occurrence) => !isCertified(certified, occurrence));
 }
 
 interface Asked {
@@ -172,8 +172,8 @@ async function askDeep(run: Run): Promise<Asked[]> {
   const later = await runVerify(run, {});
   const last = await runVerify(run, { deep: '100%', repair: true });
   const blamed = blame(run, await compareToTruth(run));
-  const { code, complaint, vouched } = last.code === 0 ? last : await askLater(run);
-  const open = unverified(vouched, run.only);
+  const { code, complaint, certified } = last.code === 0 ? last : await askLater(run);
+  const open = unverified(certified, run.only);
   return run.alterations.map((alteration, at) => {
     const problems = [...plainly[at]!.problems, ...deeply[at]!.problems, ...(blamed.get(alteration) ?? [])];
     if (!deeply[at]!.seen && !plainly[at]!.seen) problems.push('nothing sees it');
@@ -181,7 +181,7 @@ async function askDeep(run: Run): Promise<Asked[]> {
     if (
       !healed &&
       occurrencesOf(alteration, run.network.truth).some((occurrence) =>
-        isVouchedFor(last.vouched, occurrence),
+        isCertified(last.certified, occurrence),
       )
     )
       problems.push('verified though it is not healed');
@@ -217,13 +217,13 @@ function endOf({ code, complaint }: Pick<Left, 'code' | 'complaint'>, open: numb
 /** `verify --repair`: it heals what it sees, or does not certify it. */
 async function askRepair(run: Run): Promise<{ healed: boolean; problems: string[] }[]> {
   const plain = await runVerify(run, {});
-  const { vouched } = await runVerify(run, { repair: true });
+  const { certified } = await runVerify(run, { repair: true });
   const blamed = blame(run, await compareToTruth(run));
   return run.alterations.map((alteration) => {
     const forgotten =
       blamed.has(alteration) &&
       occurrencesOf(alteration, run.network.truth).some(
-        (occurrence) => !isVouchedFor(plain.vouched, occurrence) && isVouchedFor(vouched, occurrence),
+        (occurrence) => !isCertified(plain.certified, occurrence) && isCertified(certified, occurrence),
       );
     return {
       healed: !blamed.has(alteration),
@@ -236,12 +236,12 @@ async function askRepair(run: Run): Promise<{ healed: boolean; problems: string[
 async function askAgain(run: Run): Promise<{ seen: boolean; healed: boolean; problems: string[] }[]> {
   await run.client.query(`update etl.coverage set covered = '{}' where pass = 1`);
   await readAgain(run.where, run.only);
-  const { vouched } = await runVerify(run, {});
+  const { certified } = await runVerify(run, {});
   const blamed = blame(run, await compareToTruth(run));
   return run.alterations.map((alteration) => {
     const healed = !blamed.has(alteration);
     const occurrences = occurrencesOf(alteration, run.network.truth);
-    const seen = healed || occurrences.some((occurrence) => !isVouchedFor(vouched, occurrence));
+    const seen = healed || occurrences.some((occurrence) => !isCertified(certified, occurrence));
     const isReadTwice = alteration.cell.table.datasets.every((name) => run.network.readTwice.has(name));
     const problems =
       isReadTwice && !seen ? ['a second reading confirms it although it brought another row'] : [];
@@ -258,7 +258,7 @@ interface Answer {
 async function seenPlainly(run: Run, left: Left): Promise<Answer[]> {
   const answers = await seenBy(run, left, 'verify');
   return answers.map((answer) =>
-    answer.vouching.length === 0 ? answer : { seen: false, problems: failureOf(left, 'verify') },
+    answer.certifying.length === 0 ? answer : { seen: false, problems: failureOf(left, 'verify') },
   );
 }
 
@@ -270,22 +270,22 @@ async function seenBy(
   { client, alterations, network }: Run,
   left: Left,
   command: string,
-): Promise<(Answer & { readonly vouching: readonly Occurrence[] })[]> {
+): Promise<(Answer & { readonly certifying: readonly Occurrence[] })[]> {
   const answers = [];
   for (const alteration of alterations) {
     const occurrences = occurrencesOf(alteration, network.truth).filter((occurrence) =>
-      isKnownStream(left.vouched, occurrence),
+      isKnownStream(left.certified, occurrence),
     );
-    const vouching = occurrences.filter((occurrence) => isVouchedFor(left.vouched, occurrence));
-    const seen = vouching.length < occurrences.length;
+    const certifying = occurrences.filter((occurrence) => isCertified(left.certified, occurrence));
+    const seen = certifying.length < occurrences.length;
     const problems = failureOf(left, command);
-    if (seen && vouching.length > 0)
-      problems.push(`${command}: ${vouching.map(({ dataset }) => dataset).join()} still vouches for it`);
+    if (seen && certifying.length > 0)
+      problems.push(`${command}: ${certifying.map(({ dataset }) => dataset).join()} still certifies it`);
     const grade = OMITTED_BY_OLDER.has(alteration.cell.id) ? 'highest' : 'covered';
     for (const occurrence of seen ? occurrences : [])
-      if (!vouching.includes(occurrence) && !(await isRefused(client, occurrence, grade)))
+      if (!certifying.includes(occurrence) && !(await isRefused(client, occurrence, grade)))
         problems.push(`${command}: assert_complete('${occurrence.dataset}') does not refuse it`);
-    answers.push({ seen, problems, vouching });
+    answers.push({ seen, problems, certifying });
   }
   return answers;
 }
@@ -320,8 +320,8 @@ function isRowOf({ cell: { table }, before, after }: Alteration, one: Differing)
 }
 
 /** Seconds of the range that a dataset does not certify. */
-function unverified(vouched: Vouched, only: readonly string[]): { stream: string; second: number }[] {
-  const asked = [...vouched].filter(([stream]) => only.includes(stream.split('/')[0] ?? ''));
+function unverified(certified: Certified, only: readonly string[]): { stream: string; second: number }[] {
+  const asked = [...certified].filter(([stream]) => only.includes(stream.split('/')[0] ?? ''));
   return asked.flatMap(([stream, ranges]) =>
     without([RANGE], ranges).flatMap(({ from, to }) =>
       Array.from({ length: to - from }, (_, at) => ({ stream, second: from + at })),

@@ -7,7 +7,7 @@ import { RANGE, readAgain } from '../matrix/network.ts';
 import { occurrencesOfRow } from '../matrix/occurrences.ts';
 import { withClient, type ProvedNetwork } from '../matrix/proved-network.ts';
 import { compareRows, readRows, type Differing, type Rows } from '../matrix/rows.ts';
-import { isVouchedFor, readVouched } from '../matrix/vouching.ts';
+import { isCertified, readCertified } from '../matrix/certified-seconds.ts';
 import type { Kind } from './kinds.ts';
 import { ofQuietBlocks } from './quiet-blocks.ts';
 import type { Wire } from './wire.ts';
@@ -71,7 +71,7 @@ async function crawlAndHeal(run: WireRun, client: pg.Client): Promise<Outcome> {
   const wrong = await differing(network, client, only);
   if (first.code === 0 && kinds.every(isCap)) problems.push(...lost(wrong));
   problems.push(...formless(network, await readRows(client, network.tables)));
-  problems.push(...(await vouchedFor(run, client, wrong)));
+  problems.push(...(await stillCertified(run, client, wrong)));
   problems.push(...(await heal(client, target, flags)));
   const left = await differing(network, client, only);
   problems.push(...left.slice(0, 3).map(({ table, key, what }) => `in the end: ${table} ${key} ${what}`));
@@ -95,17 +95,17 @@ function crawl(target: CommandTarget, flags: Flags): Promise<CommandResult> {
 }
 
 /** Wrong rows in seconds that a dataset certifies. */
-async function vouchedFor(
+async function stillCertified(
   { network, isKnown }: WireRun,
   client: pg.Client,
   wrong: readonly Differing[],
 ): Promise<string[]> {
-  const vouched = await readVouched(client);
+  const certified = await readCertified(client);
   const quiet = ofQuietBlocks(wrong);
   const falsely = wrong.filter((one) => {
     const table = network.tables.find(({ name }) => name === one.table);
     if (table === undefined || isKnown(one) || quiet.has(one)) return false;
-    return occurrencesOfRow(table, [one.row], network.truth).some((where) => isVouchedFor(vouched, where));
+    return occurrencesOfRow(table, [one.row], network.truth).some((where) => isCertified(certified, where));
   });
   return falsely.slice(0, 3).map(({ table, key, what }) => `verified: ${table} ${key} ${what}`);
 }

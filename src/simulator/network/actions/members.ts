@@ -4,18 +4,20 @@ import { mix32 } from '../../random.ts';
 import { offerDetails, offeredItem, partiesOf, saleAddress } from '../entities/offer.ts';
 import type { Leg } from './made-action.ts';
 
-/** Makes the value of one member of an action's details; `place` tells members of one kind apart. */
-export type Member = (leg: Leg, place: number) => unknown;
+/** Makes the value of one member of an action's details; `position` tells members of one kind apart. */
+export type Member = (leg: Leg, position: number) => unknown;
 
 /** The members of a type's details, in their order. */
 export type MembersShape = Readonly<Record<string, Member>>;
 
 /** The details that a shape makes of a leg. */
 export function fill(shape: MembersShape, leg: Leg): object {
-  return Object.fromEntries(Object.entries(shape).map(([name, member], place) => [name, member(leg, place)]));
+  return Object.fromEntries(
+    Object.entries(shape).map(([name, member], position) => [name, member(leg, position)]),
+  );
 }
 
-const dice = ({ message }: Leg, place: number): number => mix32(message + place * 7919);
+const dice = ({ message }: Leg, position: number): number => mix32(message + position * 7919);
 
 export const actor: Member = ({ world, message }) =>
   world.accounts.address(world.messages.source.get(message));
@@ -23,9 +25,9 @@ export const contract: Member = ({ world, message }) =>
   world.accounts.address(world.messages.destination.get(message));
 
 /** Some wallet that has nothing to do with the trace. */
-export const wallet: Member = (leg, place) => {
+export const wallet: Member = (leg, position) => {
   const { accounts } = leg.world;
-  return accounts.address(accounts.account('wallet', dice(leg, place) % accounts.wallets));
+  return accounts.address(accounts.account('wallet', dice(leg, position) % accounts.wallets));
 };
 
 const membersOf = (pick: (leg: Leg) => number) =>
@@ -80,49 +82,51 @@ const EVAA_ASSETS = [
   '0xca9006bd3fb03d355daeeff93b24be90afaa6e3ca0073ff5720f8a852c933278',
   '0x83d916c68510802104d1f75aa6ce30eb1e477aede0d380eee2188e0e56581fc6',
 ];
-const evaaPlace = (leg: Leg): number => dice(leg, 0) % EVAA_ASSETS.length;
-export const evaaAsset: Member = (leg) => EVAA_ASSETS[evaaPlace(leg)];
-export const isEvaaTon: Member = (leg) => evaaPlace(leg) === 0;
+const evaaPosition = (leg: Leg): number => dice(leg, 0) % EVAA_ASSETS.length;
+export const evaaAsset: Member = (leg) => EVAA_ASSETS[evaaPosition(leg)];
+export const isEvaaTon: Member = (leg) => evaaPosition(leg) === 0;
 /** The jetton of {@link evaaAsset}; null for TON. */
-export const evaaJetton: Member = (leg, place) => (evaaPlace(leg) === 0 ? null : asset(0)(leg, place));
+export const evaaJetton: Member = (leg, position) =>
+  evaaPosition(leg) === 0 ? null : asset(0)(leg, position);
 
 /** Nanotons sent along. */
 export const value: Member = ({ world, message }) => String(world.messages.value.get(message));
 
 /** An amount of something, sometimes beyond what a number holds. */
-export const amount: Member = (leg, place) => {
-  const text = String(dice(leg, place) % 1_000_000_007);
-  return dice(leg, place + 1) % 5 === 0 ? `${text}${mix32(leg.message)}00000000007` : text;
+export const amount: Member = (leg, position) => {
+  const text = String(dice(leg, position) % 1_000_000_007);
+  return dice(leg, position + 1) % 5 === 0 ? `${text}${mix32(leg.message)}00000000007` : text;
 };
 
 export const query: Member = ({ trace }) => queryId(trace);
-export const boc: Member = ({ bocs, message }, place) =>
-  bocs.make(message + place, 60 + (mix32(message) % 90));
-export const hash: Member = ({ world, message }, place) => world.hashes(`detail ${place}`).text(message);
-export const hex: Member = ({ world, message }, place) => world.hashes(`detail ${place}`).hex(message);
-export const yesNo: Member = (leg, place) => dice(leg, place) % 2 === 0;
-export const small: Member = (leg, place) => dice(leg, place) % 250;
+export const boc: Member = ({ bocs, message }, position) =>
+  bocs.make(message + position, 60 + (mix32(message) % 90));
+export const hash: Member = ({ world, message }, position) =>
+  world.hashes(`detail ${position}`).text(message);
+export const hex: Member = ({ world, message }, position) => world.hashes(`detail ${position}`).hex(message);
+export const yesNo: Member = (leg, position) => dice(leg, position) % 2 === 0;
+export const small: Member = (leg, position) => dice(leg, position) % 250;
 
 /** Beyond 2^53: printed as a number all the same. */
-export const huge: Member = (leg, place) =>
-  (BigInt((dice(leg, place) | 1) >>> 0) << 31n) + BigInt(dice(leg, place + 1)) + 9_007_199_254_740_993n;
+export const huge: Member = (leg, position) =>
+  (BigInt((dice(leg, position) | 1) >>> 0) << 31n) + BigInt(dice(leg, position + 1)) + 9_007_199_254_740_993n;
 
 /** A number as text. */
-export const count: Member = (leg, place) => String(dice(leg, place) % 100_000);
+export const count: Member = (leg, position) => String(dice(leg, position) % 100_000);
 export const second: Member = ({ world, receiver }) => world.utimeOf(receiver) + 86_400;
 export const nothing: Member = () => null;
 
 /** One of a few values. */
 export const oneOf =
   (...values: readonly unknown[]): Member =>
-  (leg, place) =>
-    values[dice(leg, place) % values.length];
+  (leg, position) =>
+    values[dice(leg, position) % values.length];
 
 /** The member or null, as it comes. */
 export const maybe =
   (member: Member): Member =>
-  (leg, place) =>
-    dice(leg, place + 2) % 3 === 0 ? null : member(leg, place);
+  (leg, position) =>
+    dice(leg, position + 2) % 3 === 0 ? null : member(leg, position);
 
 /** An object of its own. */
 export const nested =
@@ -133,5 +137,5 @@ export const nested =
 /** One to three values. */
 export const some =
   (member: Member): Member =>
-  (leg, place) =>
-    Array.from({ length: 1 + (dice(leg, place) % 3) }, (_, at) => member(leg, place + at * 13));
+  (leg, position) =>
+    Array.from({ length: 1 + (dice(leg, position) % 3) }, (_, at) => member(leg, position + at * 13));

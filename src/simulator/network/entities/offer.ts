@@ -44,7 +44,7 @@ interface Parties {
 
 /** Who takes part in the offer of an item. */
 export function partiesOf({ accounts }: World, item: number): Parties {
-  const wallet = (place: number) => accounts.address(accounts.account('wallet', place));
+  const wallet = (index: number) => accounts.address(accounts.account('wallet', index));
   const bidder = wallet((accounts.indexInRole(item) * 3) % accounts.wallets);
   return { market: wallet(0), author: wallet(1), bidder };
 }

@@ -88,7 +88,7 @@ export function jettonMaster(state: WorldState, account: number): JettonMasterJs
   };
 }
 
-/** On chain whole, on chain with odd decimals, only where it lies, or unreadable. */
+/** All on chain, on chain with unusual decimals, only as a URI, or unreadable. */
 function jettonContent(index: number): object | null {
   if (isUnreadable(index)) return null;
   if (index % 4 === 3) return { uri: `https://example.org/coin/${index}.json` };

@@ -4,7 +4,7 @@ import { errorResponse, jsonResponse, type HttpResponse } from '../../http/respo
 import type { ApiRequest } from '../../http/api.ts';
 import { LISTS, PAGING, type ListFacts } from './lists.ts';
 import { readRecording, type ReplayedResponse } from './read-recording.ts';
-import { programName } from '../../../terminal/program-name.ts';
+import { commandLine } from '../../../terminal/program-name.ts';
 import type { Bounds } from '../../bounds.ts';
 
 const INFO = '/api/v3/masterchainInfo';
@@ -36,7 +36,7 @@ export class Recording {
     this.latest = Math.max(0, ...[...this.lists.values()].map((list) => list.latest));
     if (!this.exact.has(INFO)) {
       throw new UsageError(`${directory} holds no recorded response of ${INFO}`, {
-        hint: `Record a whole run: \`${programName} backfill … --record DIR\`.`,
+        hint: `Record a whole run: \`${commandLine('backfill … --record DIR')}\`.`,
       });
     }
   }

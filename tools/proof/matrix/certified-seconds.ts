@@ -3,23 +3,23 @@ import { parseRangeText, type Range } from '../../../src/range.ts';
 import type { Occurrence } from './occurrences.ts';
 
 /** The seconds that each dataset certifies. */
-export type Vouched = ReadonlyMap<string, readonly Range[]>;
+export type Certified = ReadonlyMap<string, readonly Range[]>;
 
-export async function readVouched(client: pg.Client): Promise<Vouched> {
+export async function readCertified(client: pg.Client): Promise<Certified> {
   const { rows } = await client.query<{ stream: string; verified: string }>(
     `select dataset || '/' || scope as stream, verified::text as verified from etl.coverage where pass = 0`,
   );
   return new Map(rows.map(({ stream, verified }) => [stream, parseRangeText(verified)]));
 }
 
-export function isVouchedFor(vouched: Vouched, { dataset, scope, seconds }: Occurrence): boolean {
-  const ranges = vouched.get(`${dataset}/${scope}`) ?? [];
+export function isCertified(certified: Certified, { dataset, scope, seconds }: Occurrence): boolean {
+  const ranges = certified.get(`${dataset}/${scope}`) ?? [];
   return seconds.every((second) => ranges.some(({ from, to }) => second >= from && second < to));
 }
 
 /** False for a pool that is not read: no reading certifies a row that is moved to it. */
-export function isKnownStream(vouched: Vouched, { dataset, scope }: Occurrence): boolean {
-  return vouched.has(`${dataset}/${scope}`);
+export function isKnownStream(certified: Certified, { dataset, scope }: Occurrence): boolean {
+  return certified.has(`${dataset}/${scope}`);
 }
 
 /**
