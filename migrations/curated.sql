@@ -9,11 +9,31 @@ return amount * etl.to_numeric('1e-' || decimals);
 comment on function etl.units(numeric, int) is
   'An amount in whole units, exact; null if the decimals are null or no number can have so many.';
 
+create or replace function etl.asset_decimals(asset text, own int, content jsonb, found int, is_indexed boolean) returns int
+language sql immutable parallel safe
+return case when asset = 'TON' then 9 else etl.decimals_of(own, content, found, is_indexed) end;
+comment on function etl.asset_decimals(text, int, jsonb, int, boolean) is 'Decimals of TON, or of a jetton by etl.decimals_of.';
+
+create or replace function etl.asset_symbol(asset text, own text, found text) returns text
+language sql immutable parallel safe
+return case when asset = 'TON' then 'TON' else coalesce(own, found) end;
+comment on function etl.asset_symbol(text, text, text) is 'Ticker of TON, or of a jetton: by its master, else by the metadata of the indexer.';
+
+create or replace function etl.dex_of(named text) returns text language sql immutable parallel safe
+return regexp_replace(named, '_v[0-9]+$', '');
+comment on function etl.dex_of(text) is 'An exchange without the version that the source names with it: stonfi of stonfi_v2.';
+
+create or replace function etl.dex_version_of(named text) returns text language sql immutable parallel safe
+return coalesce(nullif(substr(named, length(etl.dex_of(named)) + 3), ''), '1');
+comment on function etl.dex_version_of(text) is 'The version that the source names with an exchange: 2 of stonfi_v2; 1 if it names none.';
+
 create or replace function etl.rounded(amount numeric) returns numeric language sql immutable parallel safe return round(amount);
 comment on function etl.rounded(numeric) is 'An amount that was calculated, as a whole number of smallest units.';
 
-create or replace function etl.as_price(price numeric) returns numeric language sql immutable parallel safe return case when abs(price) < 0.001 then round(price, 36) else round(price, 18) end;
-comment on function etl.as_price(numeric) is 'A price that was calculated, with eighteen decimals; below a thousandth, with twice as many.';
+create or replace function etl.as_price(price numeric) returns numeric language sql immutable parallel safe
+return case when abs(price) < 0.001 then price else round(price, 18) end;
+comment on function etl.as_price(numeric) is
+  'A price that was calculated, with eighteen decimals; if it is below a thousandth, with the 16 significant digits or more that a division has.';
 
 create or replace function etl.as_usd(amount numeric) returns numeric language sql immutable parallel safe return round(amount, 6);
 comment on function etl.as_usd(numeric) is 'An amount of dollars that was calculated, with six decimals.';
@@ -253,7 +273,7 @@ from (
   from (
     select h.*, s.address is not null as is_stable, coalesce(s.decimals, case when h.asset = 'TON' then 9
         else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as decimals,
-      case when h.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol, s.symbol) end as symbol
+      coalesce(etl.asset_symbol(h.asset, m.symbol, k.symbol), s.symbol) as symbol
     from (
       -- A query that names a period reads only its branch.
       select 'hour' as period, t.day, t.hour, t.asset, t.trades, t.traders, t.ton, t.ton_amount, t.usd, t.usd_amount, t.ton_usd, t.certified
@@ -311,6 +331,13 @@ comment on column ton.daily_prices.trades is 'How many legs of swaps the price o
 comment on column ton.daily_prices.traders is 'How many accounts made those trades of the day.';
 comment on column ton.daily_prices.is_liquid is 'True if 100 trades or more by 10 accounts or more stand behind the price of the day.';
 comment on column ton.daily_prices.certified is 'True if the price is made of a kept day: every dataset that feeds it is verified on the whole day.';
+create or replace function etl.nanotons_each(ton numeric, ton_amount numeric, usd numeric, usd_amount numeric, ton_usd numeric) returns numeric
+language sql immutable parallel safe
+return (coalesce(ton, 0) + coalesce(1000000000 * usd / ton_usd, 0))
+  / nullif(coalesce(ton_amount, 0) + case when ton_usd is null then 0 else coalesce(usd_amount, 0) end, 0);
+comment on function etl.nanotons_each(numeric, numeric, numeric, numeric, numeric) is
+  'Price of the smallest unit of an asset, nanotons: what was paid in TON and in stable jettons, divided by the amounts that it paid for. Null if no TON stands behind it.';
+
 create or replace view etl.open_daily_legs as
 select d.day, x.utime, x.dex, coalesce(o.pools[x.leg + 1], case when x.legs = 1 then x.counterparty end) as pool, x.router, x.trader,
   x.sold, x.sold_raw, x.bought, x.bought_raw, x.volume_ton, etl.as_usd(coalesce(x.usd, x.volume_ton * x.ton_usd)) as volume_usd, x.leg, x.legs,
@@ -318,34 +345,26 @@ select d.day, x.utime, x.dex, coalesce(o.pools[x.leg + 1], case when x.legs = 1 
 from etl.open_days d,
 lateral (
   with hours as materialized (
-    select p.hour, p.asset, p.ton, p.ton_amount, p.usd, p.usd_amount, p.ton_usd from ton.hourly_trades p where p.day = d.day),
-  days as materialized (
-    select h.asset, sum(h.ton) as ton, sum(h.ton_amount) as ton_amount, sum(h.usd) as usd, sum(h.usd_amount) as usd_amount from hours h group by 1),
-  rates as materialized (
-    -- Of a TON in USD: hour by hour, and (without an hour) of the day.
-    select h.hour, max(h.ton_usd) as rate from hours h group by 1
-    union all
-    select null, sum(y.usd) / ton.nano_to_ton(sum(y.usd_amount)) from days y where y.asset = 'TON'),
+    select p.hour, p.asset, p.ton, p.ton_amount, p.usd, p.usd_amount, p.ton_usd,
+      etl.nanotons_each(p.ton, p.ton_amount, p.usd, p.usd_amount, p.ton_usd) as price
+    from ton.hourly_trades p where p.day = d.day),
+  rates as materialized (select h.hour, max(h.ton_usd) as rate from hours h group by 1),
+  day as materialized (
+    select sum(h.usd) / ton.nano_to_ton(sum(h.usd_amount)) as rate from hours h where h.asset = 'TON'),
   prices as materialized (
-    -- Of each asset's smallest unit in nanotons: hour by hour, and (without an hour) of the day.
-    select h.hour, h.asset, (coalesce(h.ton, 0) + coalesce(1000000000 * h.usd / r.rate, 0))
-      / nullif(coalesce(h.ton_amount, 0) + case when r.rate is null then 0 else coalesce(h.usd_amount, 0) end, 0) as price
-    from (
-      select s.hour, s.asset, s.ton, s.ton_amount, s.usd, s.usd_amount from hours s
-      union all
-      select null, y.asset, y.ton, y.ton_amount, y.usd, y.usd_amount from days y) h
-    left join rates r on r.hour is not distinct from h.hour)
+    select h.asset, etl.nanotons_each(sum(h.ton), sum(h.ton_amount), sum(h.usd), sum(h.usd_amount), max(y.rate)) as price
+    from hours h cross join day y group by 1)
   select l.*, coalesce(etl.units(l.sold_raw, ss.decimals), etl.units(l.bought_raw, bs.decimals)) as usd, coalesce(rh.rate, rd.rate) as ton_usd,
     ton.nano_to_ton(coalesce(case when l.sold = 'TON' then l.sold_raw when l.bought = 'TON' then l.bought_raw end,
       etl.rounded(1000000000 * coalesce(etl.units(l.sold_raw, ss.decimals), etl.units(l.bought_raw, bs.decimals)) / coalesce(rh.rate, rd.rate)),
       etl.rounded(coalesce(l.sold_raw * sh.price, l.bought_raw * bh.price, l.sold_raw * sd.price, l.bought_raw * bd.price)))) as volume_ton
   from etl.dex_legs l
+  cross join day rd
   left join rates rh on rh.hour = date_trunc('hour', l.utime, 'UTC')
-  left join rates rd on rd.hour is null
-  left join prices sh on sh.asset = l.sold and sh.hour = date_trunc('hour', l.utime, 'UTC')
-  left join prices sd on sd.asset = l.sold and sd.hour is null
-  left join prices bh on bh.asset = l.bought and bh.hour = date_trunc('hour', l.utime, 'UTC')
-  left join prices bd on bd.asset = l.bought and bd.hour is null
+  left join hours sh on sh.asset = l.sold and sh.hour = date_trunc('hour', l.utime, 'UTC')
+  left join hours bh on bh.asset = l.bought and bh.hour = date_trunc('hour', l.utime, 'UTC')
+  left join prices sd on sd.asset = l.sold
+  left join prices bd on bd.asset = l.bought
   left join etl.stable_jettons ss on ss.address = l.sold
   left join etl.stable_jettons bs on bs.address = l.bought
   where l.utime >= d.starts and l.utime < d.ends) x
@@ -385,13 +404,12 @@ comment on column etl.open_daily_legs.start_lt is 'Logical time of the first tra
 select etl.make_report('daily_legs');
 
 create or replace view ton.dex_trades as
-select x.utime, x.utime as block_time, x.day, regexp_replace(x.dex, '_v[0-9]+$', '') as dex,
-  coalesce(nullif(substr(x.dex, length(regexp_replace(x.dex, '_v[0-9]+$', '')) + 3), ''), '1') as version,
+select x.utime, x.utime as block_time, x.day, etl.dex_of(x.dex) as dex, etl.dex_version_of(x.dex) as version,
   x.pool,
-  x.router, x.trader, x.sold as sold_asset, case when x.sold = 'TON' then 'TON' else coalesce(sm.symbol, sk.symbol) end as sold_symbol,
-  etl.units(x.sold_raw, case when x.sold = 'TON' then 9 else etl.decimals_of(sm.decimals, sm.jetton_content, sk.decimals, sk.is_indexed) end) as sold_amount,
-  x.sold_raw as sold_amount_raw, x.bought as bought_asset, case when x.bought = 'TON' then 'TON' else coalesce(bm.symbol, bk.symbol) end as bought_symbol,
-  etl.units(x.bought_raw, case when x.bought = 'TON' then 9 else etl.decimals_of(bm.decimals, bm.jetton_content, bk.decimals, bk.is_indexed) end) as bought_amount,
+  x.router, x.trader, x.sold as sold_asset, etl.asset_symbol(x.sold, sm.symbol, sk.symbol) as sold_symbol,
+  etl.units(x.sold_raw, etl.asset_decimals(x.sold, sm.decimals, sm.jetton_content, sk.decimals, sk.is_indexed)) as sold_amount,
+  x.sold_raw as sold_amount_raw, x.bought as bought_asset, etl.asset_symbol(x.bought, bm.symbol, bk.symbol) as bought_symbol,
+  etl.units(x.bought_raw, etl.asset_decimals(x.bought, bm.decimals, bm.jetton_content, bk.decimals, bk.is_indexed)) as bought_amount,
   x.bought_raw as bought_amount_raw, x.volume_ton, x.volume_usd, x.leg, x.legs,
   x.referral, x.query_id, x.trace_id, x.action_id, x.start_utime, x.transaction_hash,
   (select n.label from etl.labels n where n.address = x.trader) as trader_label, x.start_lt as lt, x.certified
@@ -476,8 +494,8 @@ comment on column etl.liquidity_changes.start_utime is 'Block time, UTC, of the 
 comment on column etl.liquidity_changes.lt is 'Logical time of the last transaction of the change of liquidity.';
 
 create or replace view ton.dex_liquidity as
-select x.utime, x.utime as block_time, d.day, x.type, regexp_replace(x.dex, '_v[0-9]+$', '') as dex,
-  coalesce(nullif(substr(x.dex, length(regexp_replace(x.dex, '_v[0-9]+$', '')) + 3), ''), '1') as version, x.pool, x.provider,
+select x.utime, x.utime as block_time, d.day, x.type, etl.dex_of(x.dex) as dex, etl.dex_version_of(x.dex) as version,
+  x.pool, x.provider,
   x.asset_1, x.symbol_1, x.units_1 as amount_1, x.amount_1 as amount_1_raw, x.asset_2, x.symbol_2, x.units_2 as amount_2, x.amount_2 as amount_2_raw,
   x.lp_amount, x.lp_tokens as lp_amount_raw, x.position_address,
   case when coalesce(x.amount_1, x.amount_2) is not null then
@@ -489,10 +507,10 @@ from ton.days d,
 lateral (
   with prices as materialized (
     select p.asset, p.price_ton, p.price_usd from ton.daily_prices p where p.day = d.day)
-  select l.*, case when l.asset_1 = 'TON' then 'TON' else coalesce(m1.symbol, k1.symbol) end as symbol_1,
-    case when l.asset_2 = 'TON' then 'TON' else coalesce(m2.symbol, k2.symbol) end as symbol_2,
-    etl.units(l.amount_1, case when l.asset_1 = 'TON' then 9 else etl.decimals_of(m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed) end) as units_1,
-    etl.units(l.amount_2, case when l.asset_2 = 'TON' then 9 else etl.decimals_of(m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed) end) as units_2,
+  select l.*, etl.asset_symbol(l.asset_1, m1.symbol, k1.symbol) as symbol_1,
+    etl.asset_symbol(l.asset_2, m2.symbol, k2.symbol) as symbol_2,
+    etl.units(l.amount_1, etl.asset_decimals(l.asset_1, m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed)) as units_1,
+    etl.units(l.amount_2, etl.asset_decimals(l.asset_2, m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed)) as units_2,
     etl.units(l.lp_tokens, etl.decimals_of(lm.decimals, lm.jetton_content, lk.decimals, lk.is_indexed)) as lp_amount,
     case when l.asset_1 = 'TON' then 1 else p1.price_ton end as price_ton_1, case when l.asset_2 = 'TON' then 1 else p2.price_ton end as price_ton_2,
     p1.price_usd as price_usd_1, p2.price_usd as price_usd_2
@@ -558,8 +576,8 @@ lateral (
       g.gained_1, g.gained_2, g.gained_1_raw, g.gained_2_raw, l.supply as lp_supply_raw,
       coalesce(h.held_1, etl.rounded(case g.asset_1 when w.asset_1 then w.amount_1 when w.asset_2 then w.amount_2 end / w.burned * l.supply) + g.later_1) as reserve_1_raw,
       coalesce(h.held_2, etl.rounded(case g.asset_2 when w.asset_1 then w.amount_1 when w.asset_2 then w.amount_2 end / w.burned * l.supply) + g.later_2) as reserve_2_raw,
-      case when g.asset_1 = 'TON' then 9 else etl.decimals_of(m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed) end as decimals_1,
-      case when g.asset_2 = 'TON' then 9 else etl.decimals_of(m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed) end as decimals_2,
+      etl.asset_decimals(g.asset_1, m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed) as decimals_1,
+      etl.asset_decimals(g.asset_2, m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed) as decimals_2,
       etl.decimals_of(lm.decimals, lm.jetton_content, lk.decimals, lk.is_indexed) as lp_decimals,
       case when g.asset_1 = 'TON' then 1 else p1.price_ton end as price_ton_1, case when g.asset_2 = 'TON' then 1 else p2.price_ton end as price_ton_2,
       p1.price_usd as price_usd_1, p2.price_usd as price_usd_2
@@ -904,9 +922,9 @@ comment on column ton.account_activity.active_days is 'On how many days, UTC, th
 comment on column ton.account_activity.fees is 'What validators collected for the transactions of the account, TON.';
 
 create or replace view ton.balances as
-select b.utime, b.utime as block_time, b.account, b.asset, case when b.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol) end as symbol,
-  etl.units(b.before_raw, case when b.asset = 'TON' then 9 else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as balance_before,
-  etl.units(b.after_raw, case when b.asset = 'TON' then 9 else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as balance,
+select b.utime, b.utime as block_time, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) as symbol,
+  etl.units(b.before_raw, etl.asset_decimals(b.asset, m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as balance_before,
+  etl.units(b.after_raw, etl.asset_decimals(b.asset, m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as balance,
   b.before_raw as balance_before_raw, b.after_raw as balance_raw, b.lt, b.step, b.transaction_hash
 from (
   select t.utime, t.account, 'TON' as asset, t.before_balance as before_raw, t.after_balance as after_raw, t.lt, 0 as step, t.hash as transaction_hash
@@ -933,8 +951,8 @@ comment on column ton.balances.step is 'Order of changes that share a logical ti
 comment on column ton.balances.transaction_hash is 'Hash of the transaction that changed the balance, base64.';
 
 create or replace view ton.daily_balances as
-select d.day, b.account, b.asset, case when b.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol) end as symbol,
-  etl.units(b.balance_raw, case when b.asset = 'TON' then 9 else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as balance,
+select d.day, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) as symbol,
+  etl.units(b.balance_raw, etl.asset_decimals(b.asset, m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as balance,
   b.balance_raw, d.day = b.day as has_changed
 from (
   select x.day, x.account, x.asset,

@@ -54,10 +54,18 @@ create or replace macro ton.nano_to_ton(nanotons) as nanotons * 0.000000001;
 -- Whole units and prices are doubles here: DuckDB's decimals do not have enough digits.
 create or replace macro etl.units(amount, decimals) as amount / pow(10, case when decimals between 0 and 300 then decimals end);
 create or replace macro etl.rounded(amount) as try_cast(round(amount) as decimal(28,0));
-create or replace macro etl.as_price(price) as case when abs(price) < 0.001 then round(price, 36) else round(price, 18) end;
+create or replace macro etl.as_price(price) as case when abs(price) < 0.001 then price else round(price, 18) end;
 create or replace macro etl.as_usd(amount) as try_cast(amount as decimal(38,6));
+create or replace macro etl.nanotons_each(ton, ton_amount, usd, usd_amount, ton_usd) as
+  (coalesce(ton, 0) + coalesce(1000000000 * usd / ton_usd, 0))
+  / nullif(coalesce(ton_amount, 0) + case when ton_usd is null then 0 else coalesce(usd_amount, 0) end, 0);
 create or replace macro etl.decimals_of(own, content, found, is_indexed) as coalesce(own, found,
   case when is_indexed or json_type(content) = 'OBJECT' and (content->>'uri') is null then 9 end);
+create or replace macro etl.asset_decimals(asset, own, content, found, is_indexed) as
+  case when asset = 'TON' then 9 else etl.decimals_of(own, content, found, is_indexed) end;
+create or replace macro etl.asset_symbol(asset, own, found) as case when asset = 'TON' then 'TON' else coalesce(own, found) end;
+create or replace macro etl.dex_of(named) as regexp_replace(named, '_v[0-9]+$', '');
+create or replace macro etl.dex_version_of(named) as coalesce(nullif(substr(named, length(etl.dex_of(named)) + 3), ''), '1');
 create or replace macro etl.asset_of(dex, named, amount, wallet) as case
   when named is not null then etl.raw_address(named)
   when amount is not null and (dex in ('stonfi_v2', 'tonco') or dex <> 'stonfi' and wallet is null) then 'TON' end;

@@ -42,6 +42,8 @@ export const actions = ton.table(
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.trace_id, t.action_id] }),
+    // One type of actions, of a time: swaps, sales, stakes.
+    index('actions_type').on(t.type, t.utime),
     // Mints of one item.
     index('actions_minted')
       .on(t.asset, t.utime)

@@ -17,6 +17,4 @@ export const CANDIDATES: readonly Candidate[] = [
   { table: 'transactions', using: 'hash (trace_id)' },
   { table: 'transactions', using: 'brin (trace_id text_bloom_ops)' },
   { table: 'actions', using: null },
-  { table: 'actions', using: 'btree (type, utime)' },
-  { table: 'actions', using: 'btree (type)' },
 ];
