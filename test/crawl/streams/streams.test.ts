@@ -139,7 +139,7 @@ describe.each(some(['1.2', '1.3'] as const, 1))('ties of a shuffled list of buil
       .map(({ transaction_hash }) => transaction_hash)
       .sort();
 
-  test.each([[[2, 999, 1000, 1001]], [[5000]]])('%j transfers in one second are all read', async (counts) => {
+  test.each(some([[[2, 999, 1000, 1001]], [[5000]]], 1))('%j transfers in one second are all read', async (counts) => {
     const ties = counts.map((count, index) => ({
       second: START + 300 + 20 * index,
       count,
