@@ -104,7 +104,7 @@ const kinds: readonly [string, readonly string[], Faults][] = [
   ['most of the range', TWO, { holes: [holeOf(300, 900)] }],
 ];
 
-test.each(some(kinds, 3))(
+test.each(some(kinds, 2))(
   'if the source lacks %s, no dataset covers their seconds, and the same command reads them later',
   async (_, names, faults) => {
     await network.serve({ faults: { ...faults } });

@@ -40,7 +40,7 @@ let close: () => Promise<void>;
 // One network for all: each test leaves it unchanged, because what it breaks is repaired.
 beforeAll(async () => {
   const opened = await openNetworkProof({
-    network: { start: START, duration: 400, seed: 8, load: 2, reshardEvery: 15 },
+    network: { start: START, duration: 400, seed: 8, load: 1, reshardEvery: 15 },
     datasets: ['blocks', 'transactions', 'traces', 'jetton_transfers'],
   });
   ({ store, simulator, proof, range, close } = opened);

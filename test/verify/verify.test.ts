@@ -19,6 +19,7 @@ import { never } from '../support/crawl.ts';
 import type { TestStore } from '../support/database/database.ts';
 import { untilOneWaits } from '../support/database/until-one-waits.ts';
 import { TAMPERINGS } from '../support/tamperings.ts';
+import { some } from '../support/thorough.ts';
 import { openNetworkProof, type Proof } from '../support/verify.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
@@ -56,7 +57,7 @@ function withStranger(id: string, response: HttpResponse): HttpResponse {
 // One network for all: each test leaves it unchanged, because what it breaks is repaired.
 beforeAll(async () => {
   const after = ({ path }: { readonly path: string }, response: HttpResponse) => alter(path, response);
-  const network = { start: START, duration: 420, seed: 5, load: 2, reshardEvery: 15, after };
+  const network = { start: START, duration: 420, seed: 5, load: 1, reshardEvery: 15, after };
   const opened = await openNetworkProof({ network, datasets: ['blocks', 'transactions', 'traces'] });
   ({ store, simulator, proof, datasets, range, close } = opened);
 });
@@ -94,7 +95,7 @@ describe('a crawl without faults', () => {
 });
 
 describe('after rows were changed by hand', () => {
-  test.each(TAMPERINGS)(
+  test.each(some(TAMPERINGS, 8))(
     '%s: it is found, and repaired from the source',
     async (_, statement, name, expected) => {
       const before = await rowsByTable();

@@ -57,7 +57,7 @@ async function ids(query: SQL): Promise<string[]> {
 
 const between = ({ from, to }: Range) => sql`utime >= to_timestamp(${from}) and utime < to_timestamp(${to})`;
 
-describe.each(['1.2', '1.3'] as const)('from build %s', (build) => {
+describe.each(some(['1.3', '1.2'] as const, 1))('from build %s', (build) => {
   test('every trace is stored, with the transactions and messages on its pages', async () => {
     const range = await crawl(['traces'], { build });
     const traces = [...network.simulator.truth.traces(range)];
@@ -86,7 +86,7 @@ describe.each(['1.2', '1.3'] as const)('from build %s', (build) => {
 });
 
 describe('actions', () => {
-  test.each(['1.2', '1.3'] as const)(
+  test.each(some(['1.3', '1.2'] as const, 1))(
     'from build %s are stored as they are finally classified',
     async (build) => {
       const range = await crawl(['actions'], { build });
@@ -139,20 +139,23 @@ describe.each(some(['1.2', '1.3'] as const, 1))('ties of a shuffled list of buil
       .map(({ transaction_hash }) => transaction_hash)
       .sort();
 
-  test.each([[[2, 999, 1000, 1001]], [[5000]]])('%j transfers in one second are all read', async (counts) => {
-    const ties = counts.map((count, index) => ({
-      second: START + 300 + 20 * index,
-      count,
-      of: 'jetton_transfers' as const,
-    }));
-    const range = await crawl(['jetton_transfers'], { ...quiet, ties });
-    for (const { second, count } of ties)
-      expect(expected({ from: second, to: second + 1 }).length).toBe(count);
-    expect(await stored(range)).toEqual(expected(range));
-    const all = ties.reduce((sum, { count }) => sum + count, 0);
-    // A second larger than a page is halved until its parts fit, and a first long page is doubted once.
-    expect(network.simulator.stats.byPath.get('/api/v3/jetton/transfers')).toBeLessThan(10 + all / 100);
-  });
+  test.each(some([[[2, 999, 1000, 1001]], [[5000]]], 1))(
+    '%j transfers in one second are all read',
+    async (counts) => {
+      const ties = counts.map((count, index) => ({
+        second: START + 300 + 20 * index,
+        count,
+        of: 'jetton_transfers' as const,
+      }));
+      const range = await crawl(['jetton_transfers'], { ...quiet, ties });
+      for (const { second, count } of ties)
+        expect(expected({ from: second, to: second + 1 }).length).toBe(count);
+      expect(await stored(range)).toEqual(expected(range));
+      const all = ties.reduce((sum, { count }) => sum + count, 0);
+      // A second larger than a page is halved until its parts fit, and a first long page is doubted once.
+      expect(network.simulator.stats.byPath.get('/api/v3/jetton/transfers')).toBeLessThan(10 + all / 100);
+    },
+  );
 
   test('900 transfers that share one logical time are all read', async () => {
     const ties = [{ second: START + 300, count: 900, sameLt: true, of: 'jetton_transfers' as const }];
