@@ -221,16 +221,29 @@ create or replace view etl.open_message_delays as
 select d.day, x.from_workchain, x.from_shard, x.to_workchain, x.to_shard, x.messages, x.mean_seconds, x.median_seconds, x.longest_seconds
 from etl.open_days d,
 lateral (
-  select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
-    count(*) as messages, avg((unix_seconds(r.utime) - unix_seconds(m.utime))) as mean_seconds,
-    percentile_disc(0.5) within group (order by (unix_seconds(r.utime) - unix_seconds(m.utime))) as median_seconds,
-    max((unix_seconds(r.utime) - unix_seconds(m.utime))) as longest_seconds
-  from ton.transactions r,
-  lateral (
-    select x.utime, x.out_msg_tx_hash from ton.messages x where x.utime = r.in_msg_utime and x.hash = r.in_msg_hash) m,
-  lateral (
-    select x.block_workchain, x.block_shard from ton.transactions x where x.utime = m.utime and x.hash = m.out_msg_tx_hash) s
-  where to_date(r.utime) = d.day
+  with received as materialized (
+    select r.utime, r.in_msg_utime, r.in_msg_hash, r.block_workchain, r.block_shard
+    from ton.transactions r where to_date(r.utime) = d.day and r.in_msg_utime is not null),
+  first as materialized (select min(r.in_msg_utime) as utime from received r),
+  delays as (
+    select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
+      r.utime - r.in_msg_utime as delay, count(*) as messages
+    from received r
+    join (
+      select x.hash, x.out_msg_tx_hash from ton.messages x
+      where x.utime >= (select f.utime from first f) and x.utime < d.ends and x.out_msg_tx_hash is not null) m on m.hash = r.in_msg_hash
+    join (
+      select x.hash, x.block_workchain, x.block_shard from ton.transactions x
+      where x.utime >= (select f.utime from first f) and x.utime < d.ends) s on s.hash = m.out_msg_tx_hash
+    group by 1, 2, 3, 4, 5)
+  select g.from_workchain, g.from_shard, g.to_workchain, g.to_shard, sum(g.messages)::bigint as messages,
+    sum(g.messages * g.seconds) / sum(g.messages) as mean_seconds, min(g.seconds) filter (where 2 * g.upto >= g.total) as median_seconds,
+    max(g.seconds) as longest_seconds
+  from (
+    select h.from_workchain, h.from_shard, h.to_workchain, h.to_shard, h.messages, extract(epoch from h.delay) as seconds,
+      sum(h.messages) over (partition by h.from_workchain, h.from_shard, h.to_workchain, h.to_shard order by h.delay) as upto,
+      sum(h.messages) over (partition by h.from_workchain, h.from_shard, h.to_workchain, h.to_shard) as total
+    from delays h) g
   group by 1, 2, 3, 4) x
 where d.relation = 'message_delays';
 

@@ -56,10 +56,18 @@ create or replace macro ton.nano_to_ton(nanotons) as nanotons * 0.000000001;
 -- Whole units and prices are doubles here: DuckDB's decimals do not have enough digits.
 create or replace macro etl.units(amount, decimals) as amount / pow(10, case when decimals between 0 and 300 then decimals end);
 create or replace macro etl.rounded(amount) as try_cast(round(amount) as decimal(28,0));
-create or replace macro etl.as_price(price) as case when abs(price) < 0.001 then round(price, 36) else round(price, 18) end;
+create or replace macro etl.as_price(price) as case when abs(price) < 0.001 then price else round(price, 18) end;
 create or replace macro etl.as_usd(amount) as try_cast(amount as decimal(38,6));
+create or replace macro etl.nanotons_each(ton, ton_amount, usd, usd_amount, ton_usd) as
+  (coalesce(ton, 0) + coalesce(1000000000 * usd / ton_usd, 0))
+  / nullif(coalesce(ton_amount, 0) + case when ton_usd is null then 0 else coalesce(usd_amount, 0) end, 0);
 create or replace macro etl.decimals_of(own, content, found, is_indexed) as coalesce(own, found,
   case when is_indexed or json_type(content) = 'OBJECT' and (content->>'uri') is null then 9 end);
+create or replace macro etl.asset_decimals(asset, own, content, found, is_indexed) as
+  case when asset = 'TON' then 9 else etl.decimals_of(own, content, found, is_indexed) end;
+create or replace macro etl.asset_symbol(asset, own, found) as case when asset = 'TON' then 'TON' else coalesce(own, found) end;
+create or replace macro etl.dex_of(named) as regexp_replace(named, '_v[0-9]+$', '');
+create or replace macro etl.dex_version_of(named) as coalesce(nullif(substr(named, length(etl.dex_of(named)) + 3), ''), '1');
 create or replace macro etl.asset_of(dex, named, amount, wallet) as case
   when named is not null then etl.raw_address(named)
   when amount is not null and (dex in ('stonfi_v2', 'tonco') or dex <> 'stonfi' and wallet is null) then 'TON' end;
@@ -638,18 +646,31 @@ create or replace view etl.open_message_delays as
 select d.day, x.from_workchain, x.from_shard, x.to_workchain, x.to_shard, x.messages, x.mean_seconds, x.median_seconds, x.longest_seconds
 from etl.open_days d,
 lateral (
-  select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
-    count(*) as messages, avg(extract(epoch from r.utime - m.utime)) as mean_seconds,
-    percentile_disc(0.5) within group (order by extract(epoch from r.utime - m.utime)) as median_seconds,
-    max(extract(epoch from r.utime - m.utime)) as longest_seconds
-  from ton.transactions r,
-  -- Looks up one message at a time, each in its partition: `offset 0` keeps the planner from reading all messages
-  -- instead.
-  lateral (
-    select x.utime, x.out_msg_tx_hash from ton.messages x where x.utime = r.in_msg_utime and x.hash = r.in_msg_hash) m,
-  lateral (
-    select x.block_workchain, x.block_shard from ton.transactions x where x.utime = m.utime and x.hash = m.out_msg_tx_hash) s
-  where r.day = d.day
+  -- Reads all messages and senders of the time at once: `offset 0` keeps the planner from looking them up one by one.
+  -- A hash alone finds its message: with a second condition, tables without statistics are taken for nearly empty.
+  with received as materialized (
+    select r.utime, r.in_msg_utime, r.in_msg_hash, r.block_workchain, r.block_shard
+    from ton.transactions r where r.day = d.day and r.in_msg_utime is not null),
+  first as materialized (select min(r.in_msg_utime) as utime from received r),
+  delays as (
+    select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
+      r.utime - r.in_msg_utime as delay, count(*) as messages
+    from received r
+    join (
+      select x.hash, x.out_msg_tx_hash from ton.messages x
+      where x.utime >= (select f.utime from first f) and x.utime < d.ends and x.out_msg_tx_hash is not null) m on m.hash = r.in_msg_hash
+    join (
+      select x.hash, x.block_workchain, x.block_shard from ton.transactions x
+      where x.utime >= (select f.utime from first f) and x.utime < d.ends) s on s.hash = m.out_msg_tx_hash
+    group by 1, 2, 3, 4, 5)
+  select g.from_workchain, g.from_shard, g.to_workchain, g.to_shard, sum(g.messages)::bigint as messages,
+    sum(g.messages * g.seconds) / sum(g.messages) as mean_seconds, min(g.seconds) filter (where 2 * g.upto >= g.total) as median_seconds,
+    max(g.seconds) as longest_seconds
+  from (
+    select h.from_workchain, h.from_shard, h.to_workchain, h.to_shard, h.messages, extract(epoch from h.delay) as seconds,
+      sum(h.messages) over (partition by h.from_workchain, h.from_shard, h.to_workchain, h.to_shard order by h.delay) as upto,
+      sum(h.messages) over (partition by h.from_workchain, h.from_shard, h.to_workchain, h.to_shard) as total
+    from delays h) g
   group by 1, 2, 3, 4) x
 where d.relation = 'message_delays';
 
@@ -991,7 +1012,7 @@ from (
   from (
     select h.*, s.address is not null as is_stable, coalesce(s.decimals, case when h.asset = 'TON' then 9
         else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as decimals,
-      case when h.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol, s.symbol) end as symbol
+      coalesce(etl.asset_symbol(h.asset, m.symbol, k.symbol), s.symbol) as symbol
     from (
       -- A query that names a period reads only its branch.
       select 'hour' as period, t.day, t.hour, t.asset, t.trades, t.traders, t.ton, t.ton_amount, t.usd, t.usd_amount, t.ton_usd, t.certified
@@ -1018,34 +1039,26 @@ select d.day, x.utime, x.dex, coalesce(o.pools[x.leg + 1], case when x.legs = 1 
 from etl.open_days d,
 lateral (
   with hours as materialized (
-    select p.hour, p.asset, p.ton, p.ton_amount, p.usd, p.usd_amount, p.ton_usd from ton.hourly_trades p where p.day = d.day),
-  days as materialized (
-    select h.asset, sum(h.ton) as ton, sum(h.ton_amount) as ton_amount, sum(h.usd) as usd, sum(h.usd_amount) as usd_amount from hours h group by 1),
-  rates as materialized (
-    -- Of a TON in USD: hour by hour, and (without an hour) of the day.
-    select h.hour, max(h.ton_usd) as rate from hours h group by 1
-    union all
-    select null, sum(y.usd) / ton.nano_to_ton(sum(y.usd_amount)) from days y where y.asset = 'TON'),
+    select p.hour, p.asset, p.ton, p.ton_amount, p.usd, p.usd_amount, p.ton_usd,
+      etl.nanotons_each(p.ton, p.ton_amount, p.usd, p.usd_amount, p.ton_usd) as price
+    from ton.hourly_trades p where p.day = d.day),
+  rates as materialized (select h.hour, max(h.ton_usd) as rate from hours h group by 1),
+  day as materialized (
+    select sum(h.usd) / ton.nano_to_ton(sum(h.usd_amount)) as rate from hours h where h.asset = 'TON'),
   prices as materialized (
-    -- Of each asset's smallest unit in nanotons: hour by hour, and (without an hour) of the day.
-    select h.hour, h.asset, (coalesce(h.ton, 0) + coalesce(1000000000 * h.usd / r.rate, 0))
-      / nullif(coalesce(h.ton_amount, 0) + case when r.rate is null then 0 else coalesce(h.usd_amount, 0) end, 0) as price
-    from (
-      select s.hour, s.asset, s.ton, s.ton_amount, s.usd, s.usd_amount from hours s
-      union all
-      select null, y.asset, y.ton, y.ton_amount, y.usd, y.usd_amount from days y) h
-    left join rates r on r.hour is not distinct from h.hour)
+    select h.asset, etl.nanotons_each(sum(h.ton), sum(h.ton_amount), sum(h.usd), sum(h.usd_amount), max(y.rate)) as price
+    from hours h cross join day y group by 1)
   select l.*, coalesce(etl.units(l.sold_raw, ss.decimals), etl.units(l.bought_raw, bs.decimals)) as usd, coalesce(rh.rate, rd.rate) as ton_usd,
     ton.nano_to_ton(coalesce(case when l.sold = 'TON' then l.sold_raw when l.bought = 'TON' then l.bought_raw end,
       etl.rounded(1000000000 * coalesce(etl.units(l.sold_raw, ss.decimals), etl.units(l.bought_raw, bs.decimals)) / coalesce(rh.rate, rd.rate)),
       etl.rounded(coalesce(l.sold_raw * sh.price, l.bought_raw * bh.price, l.sold_raw * sd.price, l.bought_raw * bd.price)))) as volume_ton
   from etl.dex_legs l
+  cross join day rd
   left join rates rh on rh.hour = date_trunc('hour', l.utime, 'UTC')
-  left join rates rd on rd.hour is null
-  left join prices sh on sh.asset = l.sold and sh.hour = date_trunc('hour', l.utime, 'UTC')
-  left join prices sd on sd.asset = l.sold and sd.hour is null
-  left join prices bh on bh.asset = l.bought and bh.hour = date_trunc('hour', l.utime, 'UTC')
-  left join prices bd on bd.asset = l.bought and bd.hour is null
+  left join hours sh on sh.asset = l.sold and sh.hour = date_trunc('hour', l.utime, 'UTC')
+  left join hours bh on bh.asset = l.bought and bh.hour = date_trunc('hour', l.utime, 'UTC')
+  left join prices sd on sd.asset = l.sold
+  left join prices bd on bd.asset = l.bought
   left join etl.stable_jettons ss on ss.address = l.sold
   left join etl.stable_jettons bs on bs.address = l.bought
   where l.utime::date = d.day) x
@@ -1064,13 +1077,12 @@ where d.relation = 'daily_legs';
 create or replace view ton.daily_legs as select *, false as certified from etl.open_daily_legs;
 
 create or replace view ton.dex_trades as
-select x.utime, x.utime as block_time, x.day, regexp_replace(x.dex, '_v[0-9]+$', '') as dex,
-  coalesce(nullif(substr(x.dex, length(regexp_replace(x.dex, '_v[0-9]+$', '')) + 3), ''), '1') as version,
+select x.utime, x.utime as block_time, x.day, etl.dex_of(x.dex) as dex, etl.dex_version_of(x.dex) as version,
   x.pool,
-  x.router, x.trader, x.sold as sold_asset, case when x.sold = 'TON' then 'TON' else coalesce(sm.symbol, sk.symbol) end as sold_symbol,
-  etl.units(x.sold_raw, case when x.sold = 'TON' then 9 else etl.decimals_of(sm.decimals, sm.jetton_content, sk.decimals, sk.is_indexed) end) as sold_amount,
-  x.sold_raw as sold_amount_raw, x.bought as bought_asset, case when x.bought = 'TON' then 'TON' else coalesce(bm.symbol, bk.symbol) end as bought_symbol,
-  etl.units(x.bought_raw, case when x.bought = 'TON' then 9 else etl.decimals_of(bm.decimals, bm.jetton_content, bk.decimals, bk.is_indexed) end) as bought_amount,
+  x.router, x.trader, x.sold as sold_asset, etl.asset_symbol(x.sold, sm.symbol, sk.symbol) as sold_symbol,
+  etl.units(x.sold_raw, etl.asset_decimals(x.sold, sm.decimals, sm.jetton_content, sk.decimals, sk.is_indexed)) as sold_amount,
+  x.sold_raw as sold_amount_raw, x.bought as bought_asset, etl.asset_symbol(x.bought, bm.symbol, bk.symbol) as bought_symbol,
+  etl.units(x.bought_raw, etl.asset_decimals(x.bought, bm.decimals, bm.jetton_content, bk.decimals, bk.is_indexed)) as bought_amount,
   x.bought_raw as bought_amount_raw, x.volume_ton, x.volume_usd, x.leg, x.legs,
   x.referral, x.query_id, x.trace_id, x.action_id, x.start_utime, x.transaction_hash,
   (select n.label from etl.labels n where n.address = x.trader) as trader_label, x.start_lt as lt, x.certified
@@ -1104,8 +1116,8 @@ where a.type in ('dex_deposit_liquidity', 'dex_withdraw_liquidity') and a.succes
   and coalesce(a.details->>'is_refund', 'false') = 'false';
 
 create or replace view ton.dex_liquidity as
-select x.utime, x.utime as block_time, d.day, x.type, regexp_replace(x.dex, '_v[0-9]+$', '') as dex,
-  coalesce(nullif(substr(x.dex, length(regexp_replace(x.dex, '_v[0-9]+$', '')) + 3), ''), '1') as version, x.pool, x.provider,
+select x.utime, x.utime as block_time, d.day, x.type, etl.dex_of(x.dex) as dex, etl.dex_version_of(x.dex) as version,
+  x.pool, x.provider,
   x.asset_1, x.symbol_1, x.units_1 as amount_1, x.amount_1 as amount_1_raw, x.asset_2, x.symbol_2, x.units_2 as amount_2, x.amount_2 as amount_2_raw,
   x.lp_amount, x.lp_tokens as lp_amount_raw, x.position_address,
   case when coalesce(x.amount_1, x.amount_2) is not null then
@@ -1117,10 +1129,10 @@ from ton.days d,
 lateral (
   with prices as materialized (
     select p.asset, p.price_ton, p.price_usd from ton.daily_prices p where p.day = d.day)
-  select l.*, case when l.asset_1 = 'TON' then 'TON' else coalesce(m1.symbol, k1.symbol) end as symbol_1,
-    case when l.asset_2 = 'TON' then 'TON' else coalesce(m2.symbol, k2.symbol) end as symbol_2,
-    etl.units(l.amount_1, case when l.asset_1 = 'TON' then 9 else etl.decimals_of(m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed) end) as units_1,
-    etl.units(l.amount_2, case when l.asset_2 = 'TON' then 9 else etl.decimals_of(m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed) end) as units_2,
+  select l.*, etl.asset_symbol(l.asset_1, m1.symbol, k1.symbol) as symbol_1,
+    etl.asset_symbol(l.asset_2, m2.symbol, k2.symbol) as symbol_2,
+    etl.units(l.amount_1, etl.asset_decimals(l.asset_1, m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed)) as units_1,
+    etl.units(l.amount_2, etl.asset_decimals(l.asset_2, m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed)) as units_2,
     etl.units(l.lp_tokens, etl.decimals_of(lm.decimals, lm.jetton_content, lk.decimals, lk.is_indexed)) as lp_amount,
     case when l.asset_1 = 'TON' then 1 else p1.price_ton end as price_ton_1, case when l.asset_2 = 'TON' then 1 else p2.price_ton end as price_ton_2,
     p1.price_usd as price_usd_1, p2.price_usd as price_usd_2
@@ -1159,8 +1171,8 @@ lateral (
       g.gained_1, g.gained_2, g.gained_1_raw, g.gained_2_raw, l.supply as lp_supply_raw,
       coalesce(h.held_1, etl.rounded(case g.asset_1 when w.asset_1 then w.amount_1 when w.asset_2 then w.amount_2 end / w.burned * l.supply) + g.later_1) as reserve_1_raw,
       coalesce(h.held_2, etl.rounded(case g.asset_2 when w.asset_1 then w.amount_1 when w.asset_2 then w.amount_2 end / w.burned * l.supply) + g.later_2) as reserve_2_raw,
-      case when g.asset_1 = 'TON' then 9 else etl.decimals_of(m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed) end as decimals_1,
-      case when g.asset_2 = 'TON' then 9 else etl.decimals_of(m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed) end as decimals_2,
+      etl.asset_decimals(g.asset_1, m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed) as decimals_1,
+      etl.asset_decimals(g.asset_2, m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed) as decimals_2,
       etl.decimals_of(lm.decimals, lm.jetton_content, lk.decimals, lk.is_indexed) as lp_decimals,
       case when g.asset_1 = 'TON' then 1 else p1.price_ton end as price_ton_1, case when g.asset_2 = 'TON' then 1 else p2.price_ton end as price_ton_2,
       p1.price_usd as price_usd_1, p2.price_usd as price_usd_2
@@ -1356,9 +1368,9 @@ left join etl.any_address_book b on b.address = t.account
 left join etl.any_account_states s on s.address = t.account;
 
 create or replace view ton.balances as
-select b.utime, b.utime as block_time, b.account, b.asset, case when b.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol) end as symbol,
-  etl.units(b.before_raw, case when b.asset = 'TON' then 9 else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as balance_before,
-  etl.units(b.after_raw, case when b.asset = 'TON' then 9 else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as balance,
+select b.utime, b.utime as block_time, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) as symbol,
+  etl.units(b.before_raw, etl.asset_decimals(b.asset, m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as balance_before,
+  etl.units(b.after_raw, etl.asset_decimals(b.asset, m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as balance,
   b.before_raw as balance_before_raw, b.after_raw as balance_raw, b.lt, b.step, b.transaction_hash
 from (
   select t.utime, t.account, 'TON' as asset, t.before_balance as before_raw, t.after_balance as after_raw, t.lt, 0 as step, t.hash as transaction_hash
@@ -1372,8 +1384,8 @@ left join etl.any_jetton_masters m on m.address = b.asset
 left join etl.any_token_metadata k on k.address = b.asset;
 
 create or replace view ton.daily_balances as
-select d.day, b.account, b.asset, case when b.asset = 'TON' then 'TON' else coalesce(m.symbol, k.symbol) end as symbol,
-  etl.units(b.balance_raw, case when b.asset = 'TON' then 9 else etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed) end) as balance,
+select d.day, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) as symbol,
+  etl.units(b.balance_raw, etl.asset_decimals(b.asset, m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as balance,
   b.balance_raw, d.day = b.day as has_changed
 from (
   select x.day, x.account, x.asset,
