@@ -214,7 +214,11 @@ export const FORMS: readonly Form[] = [
     isAddress,
     text((value) => value.replace(/^-?\d+:/, '')),
   ),
-  form('address with half a surrogate pair', isAddress, ({ value }) => `"${String(value).slice(0, 20)}\\ud83d"`),
+  form(
+    'address with half a surrogate pair',
+    isAddress,
+    ({ value }) => `"${String(value).slice(0, 20)}\\ud83d"`,
+  ),
   form('unknown status', isStatus, constant('"chaotic"')),
   form('empty status', isStatus, constant('""')),
   form('empty text', isText, constant('""')),
@@ -229,7 +233,11 @@ export const FORMS: readonly Form[] = [
     text((value) => value + value),
   ),
   form('text with NUL', isText, ({ value }) => `${json(String(value)).slice(0, -1)}\\u0000"`),
-  form('text with half a surrogate pair', isText, ({ value }) => `${json(String(value)).slice(0, -1)}\\ud83d"`),
+  form(
+    'text with half a surrogate pair',
+    isText,
+    ({ value }) => `${json(String(value)).slice(0, -1)}\\ud83d"`,
+  ),
   form('text that COPY takes for null', isText, constant(String.raw`"\\N"`)),
   form(
     'text with a terminal sequence',
