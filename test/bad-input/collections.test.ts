@@ -10,7 +10,7 @@ import { openTestStore } from '../support/database/database.ts';
 import { runs } from '../support/thorough.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
-const NETWORK = { start: START, duration: 300, load: 8, accounts: 400 };
+const NETWORK = { start: START, duration: 300, load: 8, accounts: 400, seed: 3 };
 const RANGE = { from: START, to: START + 240 };
 const ASKED = { at: '2026-05-01T00:00:00Z', key: '1' };
 
