@@ -62,7 +62,9 @@ export async function repairRange(
   range: Range,
   found: readonly Verified[],
 ): Promise<Repaired> {
-  let reports = found;
+  const whole = await withBlocksAbove(context, range, found);
+  const isWider = without([whole], [range]).length > 0;
+  let reports = isWider ? await verifyRange(context, datasets, whole) : found;
   const tries = new Tries();
   let round = 0;
   for (; round < MOST_ROUNDS && !context.stop.finishing.aborted; round += 1) {
@@ -74,14 +76,35 @@ export async function repairRange(
       await dropCopiesBeyond(context, dataset, tries.atLeast(1, stream, 'by time'));
     await compareAgain(context, reports);
     // A finding that also lies in other seconds is resolved only if these are checked, too.
-    const wide = await extendToFindings(context.database, range);
-    if (without([wide], [range]).length > 0) await verifyRange(context, datasets, wide);
-    reports = await verifyRange(context, datasets, range);
+    const wide = await extendToFindings(context.database, whole);
+    if (without([wide], [whole]).length > 0) await verifyRange(context, datasets, wide);
+    reports = await verifyRange(context, datasets, whole);
   }
   // If the process is stopping, holes were not read again, and must not count as unrepaired.
   for (const report of context.stop.finishing.aborted ? [] : reports) await refuseUnrepaired(context, report);
-  await withdrawDependents(context, [range]);
+  await withdrawDependents(context, [whole]);
+  if (isWider) reports = await verifyRange(context, datasets, range);
   return { reports: await withVerified(context, reports), rounds: round };
+}
+
+/** Within this many seconds above a block is the next one of its shard. */
+const LINKED_WITHIN = 600;
+
+/**
+ * A wrong link is a row of the block above, and the block that it should name is missed in its own second. So if
+ * blocks are doubtful, a repair of them also covers the seconds above, up to the first one that is certified.
+ */
+async function withBlocksAbove(
+  { database }: RepairContext,
+  range: Range,
+  found: readonly Verified[],
+): Promise<Range> {
+  const report = found.find(({ stream }) => stream.dataset === 'blocks');
+  if (report === undefined || !report.findings.some(isDoubtful)) return range;
+  const above = { from: range.to, to: range.to + LINKED_WITHIN };
+  const covered = common(await readCoverage(database, report.stream), [above]);
+  const [open] = without(covered, await readVerified(database, report.stream));
+  return open?.from === range.to ? { from: range.from, to: open.to } : range;
 }
 
 /** Reports with what is verified now. */

@@ -288,3 +288,30 @@ test('an outside message that another transaction received in a second that is n
     await run(`delete from ton.${table} where utime = to_timestamp(${later})`);
   await expectProved(proof, chain, range);
 });
+
+test.for([-1, 0])(
+  'a wrong link of workchain %i is healed by a repair of the second of the block that it should name alone',
+  async (workchain) => {
+    const [link] = await store.database.rows(
+      sql`select format('workchain = %s and shard = %L and seqno = %s', p.workchain, p.shard, p.seqno) as name,
+          extract(epoch from b.utime)::int8 as second
+          from ton.block_parents p join ton.blocks b
+            on (b.workchain, b.shard, b.seqno) = (p.workchain, p.parent_shard, p.parent_seqno) and b.utime < p.utime
+          where p.workchain = ${workchain} and p.utime >= to_timestamp(${range.from + 150}) order by p.utime, p.shard limit 1`,
+      z.object({ name: z.string(), second: z.coerce.number() }),
+    );
+    const { name, second } = link!;
+    expect(
+      await run(`update ton.block_parents set parent_seqno = parent_seqno - 1 where ${name}`),
+    ).toBeGreaterThan(0);
+    await unseal(store.database, block_parents, range);
+    const only = { from: second, to: second + 1 };
+    // Blocks are certified from above, so nothing above is certified any longer.
+    await run(`update etl.coverage set verified = '{}'`);
+    const options = { datasets: chain, range: only, share: 0, repair: true, random: Math.random };
+    const { reports } = await proveRange(proof.context, options);
+    expect(reports.filter((report) => !isProved(report, only)).map(({ findings }) => findings)).toEqual([]);
+    expect(await store.database.rows(sql`select * from etl.refused`, z.unknown())).toEqual([]);
+    await expectProved(proof, chain, range);
+  },
+);

@@ -104,15 +104,16 @@ async function readRows(
 
 /**
  * True if the server answers the same request for another second: then the page causes the failure. The other
- * second may hold such a row too, so two seconds are tried.
+ * second may hold such a row too, so several are tried.
  */
 export async function servesElsewhere(
   context: CrawlContext,
   reading: RowsReading,
   span: Range,
 ): Promise<boolean> {
-  const last = span.to - 1;
-  for (const second of [last > span.from ? last : span.to, span.from - 1]) {
+  const { from, to } = span;
+  const middle = Math.floor((from + to) / 2);
+  for (const second of new Set([to - 1 > from ? to - 1 : to, middle > from ? middle : to, from - 1])) {
     try {
       if ((await askRows(context, reading, { second, offset: 0, limit: 1 })) !== undefined) return true;
     } catch (error) {
