@@ -16,7 +16,7 @@ const START = Date.UTC(2026, 2, 1) / 1000;
 const RANGE: Range = { from: START + 60, to: START + 900 };
 const END = START + 1800;
 
-const network = useNetwork({ start: START, duration: END - START, seed: 11, load: 3 });
+const network = useNetwork({ start: START, duration: END - START, seed: 11, load: 6 });
 
 /** Streams whose rows have an identifying member, and that member. */
 const STREAMS = [
