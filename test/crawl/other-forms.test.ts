@@ -103,7 +103,7 @@ beforeAll(async () => {
   simulator = await startSimulator({
     start: START,
     duration: 240,
-    load: 6,
+    load: 12,
     accounts: 200,
     after: ({ path }, response) => {
       // v2 already names its accounts in friendly form, and prints its shards in decimal.
