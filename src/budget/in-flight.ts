@@ -42,9 +42,9 @@ export interface InFlight extends ReturnType<typeof createShares> {
    */
   readonly target: number;
   /** The number of requests in flight. */
-  readonly underWay: number;
+  readonly count: number;
   /** The number of answered requests that are being received, read or written. */
-  readonly workedOn: number;
+  readonly processing: number;
   /** True if this many requests in this many milliseconds use nearly all of the allowed rate. */
   readonly isRateBound: (requests: number, ms: number) => boolean;
   /** Requests a second in a share of the allowed rate. */
@@ -99,7 +99,7 @@ export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
   const latency = createLatency();
   const backoff = createBackoff();
   const turn = createTurns();
-  let underWay = 0;
+  let count = 0;
   const target = () => {
     const meanMs = latency.meanMs();
     const first = Math.min(START, wantedFor(rps, FIRST_MS));
@@ -112,7 +112,7 @@ export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
       leave?.();
       leave = undefined;
       if (sentAt === undefined) return;
-      underWay -= 1;
+      count -= 1;
       if (isAnswer) latency.add(clock.monotonic() - sentAt - waitedMs);
       if (isAnswer || isTrouble) backoff.note(isTrouble, target());
       sentAt = undefined;
@@ -120,7 +120,7 @@ export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
     return {
       sent: () => {
         [sentAt, waitedMs] = [clock.monotonic(), 0];
-        underWay += 1;
+        count += 1;
       },
       arrived: async (signal) => {
         const began = clock.monotonic();
@@ -140,10 +140,10 @@ export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
     get target() {
       return target();
     },
-    get underWay() {
-      return underWay;
+    get count() {
+      return count;
     },
-    get workedOn() {
+    get processing() {
       return bodies.pending;
     },
     isRateBound: (requests, ms) => requests * 1000 > NEARLY_ALL * rps * ms,

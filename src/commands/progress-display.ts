@@ -42,7 +42,7 @@ export async function openProgress(shown: Shown): Promise<ShownProgress> {
     holders: new Map(datasets.map(({ name }) => [name, holderOf(name, datasets)])),
     work: await readWork(database, datasets, range, watermark),
     requests: () => api.stats.requests,
-    workedOn: () => api.inFlight.workedOn,
+    processing: () => api.inFlight.processing,
     isRateBound: api.inFlight.isRateBound,
     blockedBy: () => blockedBy(crawl),
     now: () => systemClock.monotonic(),
@@ -211,7 +211,7 @@ interface RunProgressOptions extends Pick<InFlight, 'isRateBound'> {
   /** Requests sent so far. */
   readonly requests: () => number;
   /** Responses that are being parsed or written now. */
-  readonly workedOn: () => number;
+  readonly processing: () => number;
   /** What blocks all reading, if anything does. */
   readonly blockedBy: () => WaitsFor | undefined;
   /** Monotonic milliseconds. */
@@ -330,7 +330,7 @@ function knownPercentOf(progress: Progress): number | undefined {
  * or delays the next page.
  */
 function waitsFor(
-  { isRateBound, requests, workedOn, blockedBy }: RunProgressOptions,
+  { isRateBound, requests, processing, blockedBy }: RunProgressOptions,
   pages: readonly RecentPage[],
   now: number,
 ): WaitsFor {
@@ -338,7 +338,7 @@ function waitsFor(
   if (blocked !== undefined) return blocked;
   const recent = pages.filter(({ at }) => at >= now - RECENT_MS);
   const [first] = recent;
-  if (first === undefined) return workedOn() > 0 ? 'database' : 'server';
+  if (first === undefined) return processing() > 0 ? 'database' : 'server';
   const ms = Math.max(1, now - first.at);
   if (isRateBound(requests() - first.requests, ms)) return 'budget';
   const more = recent.reduce((sum, page) => sum + page.ms - page.writingMs, 0);

@@ -198,14 +198,14 @@ interface LeaseClaim {
   readonly priority: string;
 }
 
-/** Takes the newest free part of `wanted - covered - leased - refused - expired`; undefined if nothing is free. */
+/** Takes the newest free part of `wanted - covered - refused - gaps - leased - expired`; undefined if nothing is free. */
 export async function claimLease(database: Database, claim: LeaseClaim): Promise<Lease | undefined> {
   const [lease] = await claimLeases(database, claim, 1);
   return lease;
 }
 
 /**
- * Takes the newest free part of `wanted - covered - leased - refused - expired`, then the newest of the rest, up to
+ * Takes the newest free part of `wanted - covered - refused - gaps - leased - expired`, then the newest of the rest, up to
  * `most` leases; none if nothing is free.
  *
  * The lock is a statement of its own: a statement that waits for it would continue with its old snapshot. Covered and

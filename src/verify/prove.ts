@@ -47,21 +47,21 @@ export interface DeepOptions {
 export async function checkDeep(
   context: CompareContext,
   reports: readonly Verified[],
-  draw: DeepOptions,
+  options: DeepOptions,
 ): Promise<{ readonly reports: readonly Verified[]; readonly tables: readonly ComparedTable[] }> {
   const comparedRows = new Map<string, Map<number, RowSum>>();
   const comparedBy = new Map<Verified, ComparedSpans>();
   const tables: ComparedTable[] = [];
   const omitted = new Map<string, readonly Range[]>();
-  const names = new Set(draw.datasets.map(({ name }) => name));
+  const names = new Set(options.datasets.map(({ name }) => name));
   const chosen = reports.filter(({ dataset }) => names.has(dataset.name));
   const width = ({ dataset }: Verified) => Object.keys(dataset.job.tables).length;
   for (const report of chosen.toSorted((a, b) => width(b) - width(a))) {
     const [own = ''] = Object.keys(report.dataset.job.tables);
-    const known = (draw.share >= 1 ? comparedRows.get(own) : undefined) ?? new Map<number, RowSum>();
+    const known = (options.share >= 1 ? comparedRows.get(own) : undefined) ?? new Map<number, RowSum>();
     const open = Object.keys(report.dataset.job.tables).flatMap((table) => omitted.get(table) ?? []);
     const done = await comparedAlready(context, report, known, union(open));
-    const wanted = without(await drawSlices(context.database, report, draw), done);
+    const wanted = without(await drawSlices(context.database, report, options), done);
     const compared = await compareSpans(context, report, wanted, (table, second, sum) => {
       addRows(comparedRows, table, [[second, sum]]);
     });

@@ -24,8 +24,8 @@ const inFlight = (target: number): InFlight => ({
   noteOthers: () => undefined,
   others: () => ({ requests: 0, processes: 0, isIdle: false }),
   noteIdle: () => undefined,
-  underWay: 0,
-  workedOn: 0,
+  count: 0,
+  processing: 0,
 });
 
 const later =

@@ -98,7 +98,7 @@ test('bodies wait for one of eight slots in memory, the most urgent first, and n
   const leaving = new AbortController();
   const held = Array.from({ length: 8 }, () => inFlight.open('backfill'));
   await Promise.all(held.map((flight) => flight.arrived(signal)));
-  expect(inFlight.workedOn).toBe(8);
+  expect(inFlight.processing).toBe(8);
   const order: string[] = [];
   const waiting = (['backfill', 'tail'] as const).map(async (priority) => {
     const flight = inFlight.open(priority);

@@ -17,7 +17,7 @@ test('a dataset that another brings counts in the percentage, which never falls,
   let now = 0;
   const clock = {
     requests: () => 0,
-    workedOn: () => 0,
+    processing: () => 0,
     blockedBy: () => undefined,
     isRateBound: createInFlight({ rps: 100, clock: systemClock }).isRateBound,
     now: () => (now += 100),
@@ -45,13 +45,13 @@ test('a dataset that another brings counts in the percentage, which never falls,
 });
 
 test('if no page comes any more, it prints what delays the next one, whatever took the time before', () => {
-  let [now, workedOn, requests] = [0, 0, 0];
+  let [now, processing, requests] = [0, 0, 0];
   let blocked: WaitsFor | undefined;
   const course = trackRun({
     holders: new Map(),
     work: [],
     requests: () => requests,
-    workedOn: () => workedOn,
+    processing: () => processing,
     blockedBy: () => blocked,
     isRateBound: createInFlight({ rps: 100, clock: systemClock }).isRateBound,
     now: () => now,
@@ -63,7 +63,7 @@ test('if no page comes any more, it prints what delays the next one, whatever to
   expect(waitsFor()).toBe('database');
   now += 11_000;
   expect(waitsFor()).toBe('server');
-  workedOn = 1;
+  processing = 1;
   expect(waitsFor()).toBe('database');
   requests = 2000;
   course.onPage({ ...page, ms: 10, writingMs: 1 });
@@ -78,7 +78,7 @@ test('a run that has read everything waits for nothing', () => {
     holders: new Map(),
     work: [{ dataset: 'blocks', range, missing: new Map([['', [range]]]) }],
     requests: () => 1,
-    workedOn: () => 0,
+    processing: () => 0,
     blockedBy: () => undefined,
     isRateBound: createInFlight({ rps: 100, clock: systemClock }).isRateBound,
     now: () => 0,
@@ -102,7 +102,7 @@ describe('the time left', () => {
       missing: new Map([['', [range]]]),
     }));
     const course = trackRun({
-      ...{ holders, work, requests: () => 0, workedOn: () => 0, blockedBy: () => undefined },
+      ...{ holders, work, requests: () => 0, processing: () => 0, blockedBy: () => undefined },
       isRateBound: createInFlight({ rps: 100, clock: systemClock }).isRateBound,
       now: () => clock.now,
     });

@@ -117,7 +117,7 @@ describe('the daemon', () => {
     const daemon = runDaemon({ ...crawl, context, datasets, config: testConfig(config), stop: never });
     await expect(daemon).rejects.toThrow(AuthError);
     // All of its loops have ended with it: nothing is in flight.
-    expect(crawl.context.api.inFlight.underWay).toBe(0);
+    expect(crawl.context.api.inFlight.count).toBe(0);
     const { total } = live.simulator().stats;
     await crawl.close();
     expect(live.simulator().stats.total).toBe(total);

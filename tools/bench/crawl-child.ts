@@ -63,7 +63,7 @@ const { stats, inFlight } = crawl.context.api;
 const sent: { readonly at: number; readonly requests: number }[] = [];
 let mostInFlight = 0;
 const watching = setInterval(() => {
-  mostInFlight = Math.max(mostInFlight, inFlight.underWay);
+  mostInFlight = Math.max(mostInFlight, inFlight.count);
 }, 10);
 crawl.subscribe(({ records, bytes }) => {
   total.pages += 1;

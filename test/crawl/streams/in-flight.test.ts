@@ -45,7 +45,7 @@ thorough(
       stop,
     });
     const patience = { timeout: 240_000, interval: 20 };
-    await vi.waitFor(() => expect(inFlight.underWay).toBeGreaterThan(8), patience);
+    await vi.waitFor(() => expect(inFlight.count).toBeGreaterThan(8), patience);
     const [before, at] = [stats.requests, performance.now()];
     await vi.waitFor(() => expect(stats.requests).toBeGreaterThan(before + 30), patience);
     const share = ((stats.requests - before) * 1000) / (performance.now() - at) / RPS;
