@@ -177,15 +177,15 @@ function readAll<Cursor, Rec, T extends Tables>(
 ): RecordsReading {
   const sorted = raws.map((raw) => toSchemaForm(spec.record, raw));
   const canonical = sorted.map((one) => one.canonical);
-  const places = placesOf(spec.position, canonical);
-  const positions = places.map(({ position }) => position);
+  const placed = withPositions(spec.position, canonical);
+  const positions = placed.map(({ position }) => position);
   const accepted: AcceptedRecord[] = [];
   const rejected: Rejected[] = [];
   const joins = spec.joinsOf?.(canonical);
   const misplaced = new Set(joins?.misplaced);
   for (const [index, one] of sorted.entries()) {
     const { raw } = one;
-    const { position, span } = places[index] ?? withoutPosition(raw, undefined, undefined);
+    const { position, span } = placed[index] ?? withoutPosition(raw, undefined, undefined);
     const reading = one.isTaken
       ? ({ ok: true, record: one.canonical, extra: NOTHING } as const)
       : readRecord(spec.record, one);
@@ -260,7 +260,7 @@ interface Placed {
 }
 
 /** If the position of a record cannot be read, its neighbors in the page bound it: pages are sorted by time. */
-function placesOf(members: PositionMembers, raws: readonly unknown[]): Placed[] {
+function withPositions(members: PositionMembers, raws: readonly unknown[]): Placed[] {
   const read = raws.map((raw) => readPosition(members, raw));
   let before: number | undefined;
   return read.map((position, index) => {

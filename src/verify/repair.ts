@@ -207,7 +207,7 @@ function reopeningOf(
   { stream, dataset, findings }: Verified,
   holes: readonly Range[],
 ): Reopening {
-  const places = (chosen: readonly Finding[]) =>
+  const spansIn = (chosen: readonly Finding[]) =>
     chosen.flatMap(({ table, spans }) => {
       const of = table ?? Object.values(dataset.job.tables)[0];
       return of === undefined ? [] : common(spans, holes).map((span) => ({ table: of, span }));
@@ -222,7 +222,7 @@ function reopeningOf(
       table,
       owner: ownersOf(name, jobs)[0]?.name ?? dataset.name,
     })),
-    unsealed: places(findings.filter(({ check, outcome }) => check === SEAL && outcome === 'hole')),
+    unsealed: spansIn(findings.filter(({ check, outcome }) => check === SEAL && outcome === 'hole')),
   };
 }
 

@@ -64,20 +64,20 @@ export function newestFirst() {
       const until = phase === 'head' ? cursor.newest?.lt : undefined;
       return { limit: size, lt: from?.lt, hash: from?.hash, to_lt: until };
     },
-    next: (cursor: BackwardCursor, phase: Phase, places: readonly HistoryPosition[], size: number) =>
-      phase === 'head' ? afterHead(cursor, places, size) : afterTail(cursor, places),
+    next: (cursor: BackwardCursor, phase: Phase, positions: readonly HistoryPosition[], size: number) =>
+      phase === 'head' ? afterHead(cursor, positions, size) : afterTail(cursor, positions),
   };
 }
 
-function repeatedIn(places: readonly HistoryPosition[], from: HistoryPosition | null): number {
-  const [first] = places;
+function repeatedIn(positions: readonly HistoryPosition[], from: HistoryPosition | null): number {
+  const [first] = positions;
   return from !== null && first !== undefined && first.lt === from.lt ? 1 : 0;
 }
 
 /** If a page is not full, it has reached the stored part or, if nothing is stored, the account's beginning. */
-function afterHead(cursor: BackwardCursor, places: readonly HistoryPosition[], size: number): BackwardStep {
-  const repeated = repeatedIn(places, cursor.at);
-  const newRows = places.slice(repeated);
+function afterHead(cursor: BackwardCursor, positions: readonly HistoryPosition[], size: number): BackwardStep {
+  const repeated = repeatedIn(positions, cursor.at);
+  const newRows = positions.slice(repeated);
   const last = newRows.at(-1);
   const top = cursor.top ?? newRows[0] ?? null;
   if (cursor.newest === null) {
@@ -85,7 +85,7 @@ function afterHead(cursor: BackwardCursor, places: readonly HistoryPosition[], s
     if (last === undefined) return { cursor: { ...cursor, complete: true }, repeated, done: true };
     return { cursor: { ...NOTHING, newest: top, oldest: last }, repeated, done: true };
   }
-  if (last !== undefined && places.length >= size)
+  if (last !== undefined && positions.length >= size)
     return { cursor: { ...cursor, top, at: last }, repeated, done: false };
   return { cursor: { ...cursor, newest: top ?? cursor.newest, top: null, at: null }, repeated, done: true };
 }
@@ -94,9 +94,9 @@ function afterHead(cursor: BackwardCursor, places: readonly HistoryPosition[], s
  * No row shows whether an earlier one exists. The beginning is reached if a page contains only the row with
  * which it began.
  */
-function afterTail(cursor: BackwardCursor, places: readonly HistoryPosition[]): BackwardStep {
-  const repeated = repeatedIn(places, cursor.oldest);
-  const last = places.slice(repeated).at(-1);
+function afterTail(cursor: BackwardCursor, positions: readonly HistoryPosition[]): BackwardStep {
+  const repeated = repeatedIn(positions, cursor.oldest);
+  const last = positions.slice(repeated).at(-1);
   if (last === undefined) return { cursor: { ...cursor, complete: true }, repeated, done: true };
   return { cursor: { ...cursor, oldest: last }, repeated, done: false };
 }
