@@ -75,7 +75,11 @@ function repeatedIn(positions: readonly HistoryPosition[], from: HistoryPosition
 }
 
 /** If a page is not full, it has reached the stored part or, if nothing is stored, the account's beginning. */
-function afterHead(cursor: BackwardCursor, positions: readonly HistoryPosition[], size: number): BackwardStep {
+function afterHead(
+  cursor: BackwardCursor,
+  positions: readonly HistoryPosition[],
+  size: number,
+): BackwardStep {
   const repeated = repeatedIn(positions, cursor.at);
   const newRows = positions.slice(repeated);
   const last = newRows.at(-1);
