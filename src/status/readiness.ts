@@ -90,7 +90,7 @@ function unreadReasons(name: string, unread: readonly Range[]): ReadinessReason[
   if (first === undefined) return [];
   const more = unread.length === 1 ? '' : ` and ${unread.length - 1} more`;
   const length = formatDuration(lengthOf(unread));
-  return [{ text: `${name}: ${length} of history are not read yet: ${formatRange(first)}${more}` }];
+  return [{ text: `${name}: ${length} of history is not read yet: ${formatRange(first)}${more}` }];
 }
 
 /** True if the dataset is wanted for so short a time that its delay has not passed yet. */

@@ -315,7 +315,7 @@ describe('status --check', () => {
     expect(await check(...lax, '--from', String(START))).toEqual([0, '']);
     expect(await check(...lax, '--from', String(START - 7200))).toEqual([
       3,
-      'check     blocks: 2h of history are not read yet: 2026-05-31T22:00:00Z .. 2026-06-01T00:00:00Z\n',
+      'check     blocks: 2h of history is not read yet: 2026-05-31T22:00:00Z .. 2026-06-01T00:00:00Z\n',
     ]);
     // A daemon has run, and runs no longer.
     await saveWatermark(store.database, { utime: START, headSeqno: 9, headUtime: START, waitingFor: null });
@@ -331,7 +331,7 @@ describe('status --check', () => {
     const [code, printed] = await check(...lax);
     expect([code, printed]).toEqual([
       3,
-      expect.stringMatching(/^check {5}blocks: 1m of history are not read yet.*T01:00:00Z/),
+      expect.stringMatching(/^check {5}blocks: 1m of history is not read yet.*T01:00:00Z/),
     ]);
     expect(await check(...lax, '--from', String(hole.to))).toEqual([0, '']);
   });

@@ -123,7 +123,7 @@ describe('the daemon’s server', () => {
     const { ready, reasons } = JSON.parse(text) as { ready: boolean; reasons: string[] };
     expect(ready).toBe(false);
     expect(reasons.join('\n')).toMatch(/transactions: \d+m( \d+s)? behind the clock/);
-    expect(reasons.join('\n')).toMatch(/blocks: 1m 40s of history are not read yet/);
+    expect(reasons.join('\n')).toMatch(/blocks: 1m 40s of history is not read yet/);
   });
 
   test('responds at /status with what the database knows', async () => {
