@@ -140,7 +140,7 @@ export function brokenLinks(known: ReadonlyMap<string, LinkedBlock>): BrokenLink
 
 /**
  * The first unknown block on the way down from `tops` by prev_blocks; undefined if everything down to the
- * `settled` blocks is known. Blocks in `lost` are skipped. If nothing is settled yet, a chain may end with
+ * `complete` blocks is known. Blocks in `lost` are skipped. If none is complete yet, a chain may end with
  * its oldest known block.
  */
 export function firstMissing(

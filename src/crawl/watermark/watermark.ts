@@ -196,13 +196,13 @@ export function createWatermarkReader({
   const size = blocksPageSize();
   let state = UNKNOWN;
   let gaps: readonly Gap[] = [];
-  const polled = ({ utime: settled, everywhere }: SafeWatermark): PolledWatermark => {
+  const polled = ({ utime: safe, everywhere }: SafeWatermark): PolledWatermark => {
     const { utime, head, newest, seen, waitingFor } = state;
     const dueAt = finality.dueAt();
     return {
       head,
       newest,
-      utime: settled,
+      utime: safe,
       everywhere,
       dueMs: dueAt && 1000 * dueAt,
       visible: utime,
@@ -324,7 +324,7 @@ function withBlocks(state: ChainState, blocks: readonly LinkedBlock[]): ChainSta
 
 /** Moves the head and the watermark as far as the visible blocks prove, or says which block is awaited. */
 async function advance(asking: Asking, state: ChainState): Promise<ChainState> {
-  const { known, completeTops: settled, head, lost } = state;
+  const { known, completeTops, head, lost } = state;
   const waitFor = (kind: Awaited['kind'], name: string, unfit?: string) => ({
     ...state,
     waitingFor: { kind, name, ...(unfit !== undefined && { unfit }) },
@@ -337,7 +337,7 @@ async function advance(asking: Asking, state: ChainState): Promise<ChainState> {
     return waitFor('shard state of masterchain block', String(seqno), tops && unfitOf(tops, seqno));
   const newest = Math.max(state.newest, headTime(tops));
   const withTops = { ...withBlocks(state, tops), newest };
-  const missing = firstMissing(tops, withTops.known, settled, lost);
+  const missing = firstMissing(tops, withTops.known, completeTops, lost);
   if (missing !== undefined) return { ...withTops, waitingFor: { kind: 'block', name: missing } };
   const utime = Math.max(state.utime, Math.min(...tops.map(({ gen_utime }) => gen_utime)));
   return {
