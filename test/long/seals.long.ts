@@ -37,7 +37,7 @@ beforeAll(async () => {
   };
   // The network is long enough for several pages with ties at their borders; actions are reclassified in
   // between.
-  const network = { start: START, duration: 720, seed: 26, load: 3, electionSeconds: 120 };
+  const network = { start: START, duration: 720, seed: 26, load: 6, electionSeconds: 120 };
   ({ store, proof, datasets, range, close } = await openNetworkProof({
     network,
     datasets: STREAMS,
