@@ -60,7 +60,7 @@ test('a standby without the schema says where it comes from', async () => {
   const migrating = await ask(pair.standby().url, 'migrate');
   expect(migrating.code).toBe(EXIT.tryAgain);
   expect(migrating.stderr).toMatch(
-    /needs a migration, but the server is read-only[^]*hint: Run `toncenter-etl migrate` on the primary/,
+    /needs a migration, but the server is read-only[^]*hint: Run `TONCENTER_NETWORK=\S+ toncenter-etl migrate` on the primary/,
   );
   const reading = await ask(pair.standby().url, 'status');
   expect(reading.code).toBe(EXIT.usage);
