@@ -106,7 +106,7 @@ export const MUTANTS: readonly Mutant[] = [
       },
       {
         module: 'crawl/watermark/watermark',
-        find: 'const missing = firstMissing(tops, withTops.known, settled, lost);',
+        find: 'const missing = firstMissing(tops, withTops.known, completeTops, lost);',
         instead: 'const missing = undefined;',
       },
     ],
