@@ -30,8 +30,6 @@ export interface BackwardCursor {
 
 interface BackwardStep {
   readonly cursor: BackwardCursor;
-  /** How many records at the page's start repeat the end of the last page. */
-  readonly repeated: number;
   /** True if the newest transactions are stored and the beginning was reached. */
   readonly done: boolean;
 }
@@ -69,6 +67,7 @@ export function newestFirst() {
   };
 }
 
+/** How many records at the page's start repeat the end of the last page. */
 function repeatedIn(positions: readonly HistoryPosition[], from: HistoryPosition | null): number {
   const [first] = positions;
   return from !== null && first !== undefined && first.lt === from.lt ? 1 : 0;
@@ -80,18 +79,17 @@ function afterHead(
   positions: readonly HistoryPosition[],
   size: number,
 ): BackwardStep {
-  const repeated = repeatedIn(positions, cursor.at);
-  const newRows = positions.slice(repeated);
+  const newRows = positions.slice(repeatedIn(positions, cursor.at));
   const last = newRows.at(-1);
   const top = cursor.top ?? newRows[0] ?? null;
   if (cursor.newest === null) {
     // The first page of an account. The tail reads older transactions.
-    if (last === undefined) return { cursor: { ...cursor, complete: true }, repeated, done: true };
-    return { cursor: { ...NOTHING, newest: top, oldest: last }, repeated, done: true };
+    if (last === undefined) return { cursor: { ...cursor, complete: true }, done: true };
+    return { cursor: { ...NOTHING, newest: top, oldest: last }, done: true };
   }
   if (last !== undefined && positions.length >= size)
-    return { cursor: { ...cursor, top, at: last }, repeated, done: false };
-  return { cursor: { ...cursor, newest: top ?? cursor.newest, top: null, at: null }, repeated, done: true };
+    return { cursor: { ...cursor, top, at: last }, done: false };
+  return { cursor: { ...cursor, newest: top ?? cursor.newest, top: null, at: null }, done: true };
 }
 
 /**
@@ -99,8 +97,7 @@ function afterHead(
  * which it began.
  */
 function afterTail(cursor: BackwardCursor, positions: readonly HistoryPosition[]): BackwardStep {
-  const repeated = repeatedIn(positions, cursor.oldest);
-  const last = positions.slice(repeated).at(-1);
-  if (last === undefined) return { cursor: { ...cursor, complete: true }, repeated, done: true };
-  return { cursor: { ...cursor, oldest: last }, repeated, done: false };
+  const last = positions.slice(repeatedIn(positions, cursor.oldest)).at(-1);
+  if (last === undefined) return { cursor: { ...cursor, complete: true }, done: true };
+  return { cursor: { ...cursor, oldest: last }, done: false };
 }
