@@ -114,7 +114,7 @@ try {
   const [first = '', ...rest] = blocksOf(readFileSync(join(app, 'README.md'), 'utf8')).map(adapt);
   if (rest.length < 2) throw new Error('the README has lost its blocks');
   const shown = await run(first);
-  const [next] = /^ +(ETL_DATA_DIR=.* sql .*)$/m.exec(shown)?.slice(1) ?? [];
+  const [next] = /^ +((?:\w+=\S+ )+npx .* sql .*)$/m.exec(shown)?.slice(1) ?? [];
   if (next === undefined) throw new Error('demo does not say how to continue');
   await run(next);
   for (const { page, question, answer } of ['README.md', 'docs/analyst/tutorial.md'].flatMap(examplesOf)) {
