@@ -214,6 +214,9 @@ function endOf({ code, complaint }: Pick<Left, 'code' | 'complaint'>, open: numb
   ];
 }
 
+/** A problem that a neighbor's finding alone causes if plain `verify` does not see the alteration. */
+export const FORGOTTEN = 'refused by verify, and verified after --repair though it is not healed';
+
 /** `verify --repair`: it heals what it sees, or does not certify it. */
 async function askRepair(run: Run): Promise<{ healed: boolean; problems: string[] }[]> {
   const plain = await runVerify(run, {});
@@ -227,7 +230,7 @@ async function askRepair(run: Run): Promise<{ healed: boolean; problems: string[
       );
     return {
       healed: !blamed.has(alteration),
-      problems: forgotten ? ['refused by verify, and verified after --repair though it is not healed'] : [],
+      problems: forgotten ? [FORGOTTEN] : [],
     };
   });
 }

@@ -2,7 +2,7 @@ import { Random, salt } from '../../../src/simulator/random.ts';
 import { chooseAlteration, type Alteration } from './alteration.ts';
 import { batchesOf } from './batches.ts';
 import { cellsOf } from './cells.ts';
-import { checkBatch, isSeenAlone, type Depth, type Verdict } from './check-batch.ts';
+import { checkBatch, FORGOTTEN, isSeenAlone, type Depth, type Verdict } from './check-batch.ts';
 import { RANGE } from './network.ts';
 import { openProvedNetwork, type Databases, type ProvedNetwork } from './proved-network.ts';
 
@@ -100,7 +100,8 @@ async function checkSoundly(
 
 /** A cell that fails in a batch and not alone still fails, unless only a neighbor's finding left its seconds open. */
 function judgeAlone(own: Verdict, beside: Verdict, others: number): Verdict {
-  const isAnothers = beside.seen.verify && !own.seen.verify;
+  const isOnlyForgotten = beside.problems.every((problem) => problem === FORGOTTEN);
+  const isAnothers = !own.seen.verify && (beside.seen.verify || isOnlyForgotten);
   const problems = beside.problems.map((problem) => `with ${others} others: ${problem}`);
   return own.problems.length > 0 || isAnothers ? own : { ...own, problems };
 }
