@@ -34,7 +34,6 @@ import { makeFolder } from '../files.ts';
 import { formatTime, HOUR } from '../range.ts';
 import type { Config } from '../settings/config.ts';
 import type { SimulatorOptions } from '../simulator/http/server.ts';
-import { demoNetwork, liveDemoNetwork } from '../simulator/network/demo-network.ts';
 import type { Stop } from '../stop.ts';
 import { keepCaller, type Store } from './open-store.ts';
 
@@ -273,4 +272,22 @@ async function demoOptions({ database, embedded }: Store, demo: 'still' | 'live'
     );
   }
   return liveDemoNetwork(genesis);
+}
+
+const LIVELY = { seed: 2026, load: { base: 4, dayCycle: 0.3 }, accounts: 800 } as const;
+
+/** The network of `demo`: two hours that are always the same, so that a second run finds everything covered. */
+export const demoNetwork = {
+  ...LIVELY,
+  start: Date.UTC(2026, 0, 1) / 1000,
+  duration: 2 * 3600,
+  globalId: -777,
+} satisfies SimulatorOptions;
+
+/** A demo network that goes on: its head moves with the wall clock. Another network, so no database mixes the two. */
+const LIVE_DEMO_ID = -778;
+
+/** The same chain at each start that names the same first second. */
+function liveDemoNetwork(genesis: number): SimulatorOptions {
+  return { ...LIVELY, start: genesis, live: {}, globalId: LIVE_DEMO_ID };
 }

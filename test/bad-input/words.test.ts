@@ -5,7 +5,7 @@ import { readConfig, SETTING_NAMES } from '../../src/settings/config.ts';
 import { UsageError, type EtlError } from '../../src/errors.ts';
 import { parseHash } from '../../src/ton/hash.ts';
 import { parseDuration, parseRange, parseTime } from '../../src/range.ts';
-import { readFault } from '../../src/simulator/read-fault.ts';
+import { readFault } from '../../src/simulator/faults.ts';
 import { splitSql } from '../../src/commands/prompt.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
+import { demoNetwork } from '../../src/app/open-crawl.ts';
 import { toClickHouse } from '../../tools/docs/to-clickhouse.ts';
 import { openCrawledStore } from '../support/database/crawled-store.ts';
 import { pageFor } from '../support/lake-page.ts';

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { tablesIn } from '../../src/lake/delta-log.ts';
 import { directoryStore } from '../../src/lake/open-lake.ts';
-import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
+import { demoNetwork } from '../../src/app/open-crawl.ts';
 import { toSpark } from '../../tools/docs/to-spark.ts';
 import { openCrawledStore } from '../support/database/crawled-store.ts';
 import { plainValue } from '../support/lake-values.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
+import { demoNetwork } from '../../src/app/open-crawl.ts';
 import { toTrino } from '../../tools/docs/to-trino.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { pageFor } from '../support/lake-page.ts';

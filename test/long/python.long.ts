@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../../src/package.ts';
-import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
+import { demoNetwork } from '../../src/app/open-crawl.ts';
 import { openCli } from '../support/program/cli.ts';
 import { openCrawledStore } from '../support/database/crawled-store.ts';
 

@@ -1,9 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { actionTypes } from '../../jobs/actions.ts';
-import type {
-  JettonMasterJson,
-  JettonWalletJson,
-} from '../../src/simulator/network/entities/token-entities.ts';
+import type { JettonMasterJson, JettonWalletJson } from '../../src/simulator/network/entities/entities.ts';
 import { jettonMovements, type Movement } from '../support/books/books-of-accounts.ts';
 import { legsOf, type TradeLeg } from '../support/books/books-of-trades.ts';
 import { groupBy, sum } from '../support/books/facts.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
-import { FAULT_LINES, readFault } from '../../src/simulator/read-fault.ts';
+import { FAULT_LINES, readFault } from '../../src/simulator/faults.ts';
 
 describe('a fault on the command line', () => {
   test.each([

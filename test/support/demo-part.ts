@@ -1,4 +1,4 @@
-import { demoNetwork } from '../../src/simulator/network/demo-network.ts';
+import { demoNetwork } from '../../src/app/open-crawl.ts';
 
 /** A part of the demo network, with shorter elections, that is large enough for every question to have an answer. */
 export const demoPart = {

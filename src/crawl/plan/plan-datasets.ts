@@ -8,8 +8,7 @@ import type { CrawlContext } from '../crawl-context.ts';
 import { isOfOneAlone } from '../source-guard.ts';
 import { missingOf, streamOf, streamsOf } from '../streams/planner.ts';
 import type { ReadablePart } from '../streams/readable-part.ts';
-import { estimate, type Estimate } from './estimate.ts';
-import { probe, valuesIn, type Sample } from './probe.ts';
+import { estimate, type Estimate, probe, valuesIn, type Sample } from './estimate.ts';
 import type { InFlight } from '../../budget/in-flight.ts';
 
 /** Samples of a range for each dataset. */

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { parseAddress } from '../../../src/simulator/json/address-json.ts';
 import { htmlResponse } from '../../../src/simulator/http/response.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
-import type { V2TransactionJson } from '../../../src/simulator/http/v2/v2-json.ts';
+import type { V2TransactionJson } from '../../../src/simulator/http/v2/v2-api.ts';
 import { bare, readOnce, readStreamsOf, select } from '../../support/collections.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import { rebuiltHistory, untagged } from '../../support/rebuild/rebuild-collections.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { estimate } from '../../../src/crawl/plan/estimate.ts';
-import { partsOf, placeIn, type Sample } from '../../../src/crawl/plan/probe.ts';
+import { estimate, partsOf, placeIn, type Sample } from '../../../src/crawl/plan/estimate.ts';
 import type { Range } from '../../../src/range.ts';
 
 const DAY = 86_400;

@@ -1,5 +1,5 @@
 import { actionTypes } from '../../../jobs/actions.ts';
-import type { JettonMasterJson } from '../../../src/simulator/network/entities/token-entities.ts';
+import type { JettonMasterJson } from '../../../src/simulator/network/entities/entities.ts';
 import type { Range } from '../../../src/range.ts';
 import { assetsOf, isSwap, poolOf, poolsOrdered, PROXIES, type SwapAction } from './books-of-exchanges.ts';
 import { groupBy } from './facts.ts';

@@ -5,8 +5,11 @@ import {
   serveSite,
   type Simulator as ServedSimulator,
   type SimulatorOptions as ServedOptions,
+  openSite,
+  partsOf,
+  siteOf,
+  type Site,
 } from '../../../src/simulator/http/server.ts';
-import { openSite, partsOf, siteOf, type Site } from '../../../src/simulator/http/site.ts';
 import { Chain, ChainSource } from '../../../src/simulator/network/chain-source.ts';
 import { prebuild } from './prebuilt.ts';
 import { Truth } from './truth.ts';

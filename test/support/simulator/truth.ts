@@ -2,7 +2,7 @@ import type { BocMaker } from '../../../src/simulator/network/chain/boc.ts';
 import type { Chain } from '../../../src/simulator/network/chain-source.ts';
 import { NONE } from '../../../src/simulator/network/chain/tables/block-table.ts';
 import type { Family } from '../../../src/simulator/network/chain/tables/family.ts';
-import { supportedTypes } from '../../../src/simulator/network/actions/made-action-types.ts';
+import { supportedTypes } from '../../../src/simulator/network/actions/made-action.ts';
 import { ChainLedger } from '../../../src/simulator/network/ledger/chain-ledger.ts';
 import type { World } from '../../../src/simulator/network/chain/world.ts';
 import type { Entities } from '../../../src/simulator/network/entities/entities.ts';
@@ -24,7 +24,7 @@ import type { PoolEventJson } from '../../../src/simulator/network/staking/pool-
 import type { CycleJson } from '../../../src/simulator/network/staking/cycle-json.ts';
 import type { ValidatorEventJson } from '../../../src/simulator/network/staking/validator-event.ts';
 import { transactionJson, type TransactionJson } from '../../../src/simulator/json/transaction-json.ts';
-import { v2Transaction, type V2TransactionJson } from '../../../src/simulator/http/v2/v2-json.ts';
+import { v2Transaction, type V2TransactionJson } from '../../../src/simulator/http/v2/v2-api.ts';
 import type { Range } from '../../../src/range.ts';
 
 const ALWAYS: Range = { from: 0, to: Infinity };

@@ -9,7 +9,7 @@ import { chooseDatasets, piggybackedCollections, splitKinds } from '../../../src
 import { migrate } from '../../../src/migrate/migrate.ts';
 import { openDatabase, type Database } from '../../../src/postgres/database.ts';
 import { DAY, type Range } from '../../../src/range.ts';
-import { demoNetwork } from '../../../src/simulator/network/demo-network.ts';
+import { demoNetwork } from '../../../src/app/open-crawl.ts';
 import { closedDays } from '../../../src/tables/etl/verification.ts';
 import { bare } from '../../../src/postgres/sql.ts';
 import type { SimulatorOptions } from '../../../test/support/simulator/simulator.ts';

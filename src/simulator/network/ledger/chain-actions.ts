@@ -1,5 +1,4 @@
-import type { NetworkAction } from '../actions/made-action.ts';
-import { classify, classifyAtFirst } from '../actions/classify.ts';
+import { type NetworkAction, legOf, succeeded, type Leg } from '../actions/made-action.ts';
 import type { BocMaker } from '../chain/boc.ts';
 import type { World } from '../chain/world.ts';
 import type { Faults } from '../../faults.ts';
@@ -13,6 +12,16 @@ import {
 import type { ActionFacts, ActionSource, TraceSource } from '../../ledger.ts';
 import type { View } from '../../network-view.ts';
 import { mix32 } from '../../random.ts';
+import { NONE } from '../chain/tables/block-table.ts';
+import { MESSAGE, SYSTEM, type Op } from '../chain/tables/message-table.ts';
+import { TRANSACTION } from '../chain/tables/transaction-table.ts';
+import { extraCurrencies } from '../../json/account-state-json.ts';
+import { comment } from '../../json/comment.ts';
+import { call, deployment, ends } from '../actions/call-details.ts';
+import { contractActions } from '../actions/contract-actions.ts';
+import { deposit, swap, withdrawal } from '../actions/exchange-actions.ts';
+import { jettonBurn, jettonMint, jettonTransfers, nftMint, nftTransfer } from '../actions/token-actions.ts';
+import type { Purpose } from '../chain/tables/trace-table.ts';
 
 /** An action's row: its trace, which of the trace's two classifications it belongs to, and its place there. */
 const PLACES = 512;
@@ -125,4 +134,130 @@ export class ChainActions implements ActionSource {
 
 function traceOf(row: number): number {
   return Math.floor(row / (2 * PLACES));
+}
+
+/** One in this many traces is never classified. */
+const UNCLASSIFIED = 40;
+/** The classifier gives up on larger traces. */
+const MOST_ACTIONS = 500;
+
+/**
+ * The final actions of a complete trace, whatever was shown of it before. Parts of composite actions are included,
+ * with their ancestors.
+ */
+function classify(world: World, bocs: BocMaker, trace: number): NetworkAction[] {
+  const root = world.traces.root.get(trace);
+  const actions = allActions(world, bocs, root);
+  const first = actions[0];
+  if (first === undefined || first.transactions.length < 2) return actions;
+  return mix32(trace ^ 0x5eed) % UNCLASSIFIED === 0 ? [] : actions;
+}
+
+/** The first actions of a trace that is classified again later; see {@link classify} for the final ones. */
+function classifyAtFirst(world: World, bocs: BocMaker, trace: number): NetworkAction[] {
+  const root = world.traces.root.get(trace);
+  const settled = classify(world, bocs, trace);
+  const dice = mix32(trace ^ 0xf1a57) % 100;
+  if (settled.length > 0 && dice < 40) return settled;
+  if (settled.length > 1 && dice < 60) return settled.slice(0, 1);
+  if (settled.length > 0 && dice < 75) return [];
+  return allActions(world, bocs, root).slice(0, 2).map(basic(world));
+}
+
+/** Any action as a plain contract call, which is the fallback. */
+function basic(world: World): (action: NetworkAction) => NetworkAction {
+  return (action) => {
+    const { transactions } = action;
+    const received = world.transactions.inMessage.get(transactions.at(-1) ?? NONE);
+    return { ...action, type: 'call_contract', ancestors: [], details: () => call(world, received) };
+  };
+}
+
+function allActions(world: World, bocs: BocMaker, root: number): NetworkAction[] {
+  const { transactions } = world;
+  const actions = actionsOfRoot(world, root);
+  if (transactions.inMessage.get(root) === NONE) return actions;
+  const first = transactions.firstOut.get(root);
+  const sent = transactions.outCount.get(root);
+  for (let message = first; message < first + sent && actions.length < MOST_ACTIONS; message++) {
+    const leg = legOf(world, bocs, root, message);
+    if (leg !== undefined) actions.push(...actionsOfLeg(leg));
+  }
+  return actions;
+}
+
+/** The action of a trace's first transaction itself, whatever it sends. */
+function actionsOfRoot(world: World, root: number): NetworkAction[] {
+  const { transactions, messages } = world;
+  const kind = transactions.kindOf(root);
+  const received = transactions.inMessage.get(root);
+  if (received === NONE)
+    return kind === 'tick' || kind === 'tock' ? [only(root, 'tick_tock', () => ({}))] : [];
+  if (messages.isExternalIn(received) && transactions.has(root, TRANSACTION.activated))
+    return [only(root, 'contract_deploy', () => deployment(world, received))];
+  if (transactions.outCount.get(root) === 0 || messages.source.get(received) === SYSTEM)
+    return [only(root, 'call_contract', () => call(world, received))];
+  return [];
+}
+
+function only(row: number, type: string, details: () => object): NetworkAction {
+  return { type, ancestors: [], transactions: [row], success: true, details };
+}
+
+function actionsOfLeg(leg: Leg): NetworkAction[] {
+  const op = leg.world.messages.opOf(leg.message);
+  const onExchange = EXCHANGES[leg.world.traces.purposeOf(leg.trace)];
+  return (onExchange ?? KNOWN[op] ?? tonTransfer)(leg);
+}
+
+const EXCHANGES: Readonly<Partial<Record<Purpose, (leg: Leg) => NetworkAction[]>>> = {
+  jetton_swap: swap,
+  dex_deposit: deposit,
+  dex_withdraw: withdrawal,
+};
+
+const KNOWN: Readonly<Partial<Record<Op, (leg: Leg) => NetworkAction[]>>> = {
+  jetton_transfer: (leg) => jettonTransfers(leg).slice(0, 1),
+  jetton_burn: jettonBurn,
+  jetton_mint: jettonMint,
+  nft_mint: nftMint,
+  nft_transfer: nftTransfer,
+  call: contractActions,
+  deploy: (leg) => {
+    const activated = leg.world.transactions.has(leg.receiver, TRANSACTION.activated);
+    return activated ? [ofLeg(leg, 'contract_deploy', deployment)] : [ofLeg(leg, 'call_contract', call)];
+  },
+};
+
+function ofLeg(leg: Leg, type: string, details: (world: World, message: number) => object): NetworkAction {
+  return {
+    type,
+    ancestors: [],
+    transactions: leg.transactions,
+    success: succeeded(leg),
+    details: () => details(leg.world, leg.message),
+  };
+}
+
+/** Coins that stay where they arrived are transferred, even if no code ran there: only a frozen account fails. */
+function tonTransfer(leg: Leg): NetworkAction[] {
+  const { world, message, receiver } = leg;
+  const stays =
+    !world.messages.has(message, MESSAGE.bounce) &&
+    world.transactions.kindOf(receiver) === 'no_state' &&
+    world.transactions.statusAfterOf(receiver) !== 'frozen';
+  const transfer = ofLeg(leg, 'ton_transfer', tonTransferDetails);
+  return [{ ...transfer, success: transfer.success === true || stays }];
+}
+
+function tonTransferDetails(world: World, message: number): object {
+  const { messages } = world;
+  const op = messages.opOf(message);
+  return {
+    ...ends(world, message),
+    value: String(messages.value.get(message)),
+    value_extra_currencies: extraCurrencies(messages.extra.get(message)),
+    comment: op === 'text_comment' || op === 'encrypted_comment' ? comment(message) : null,
+    encrypted: op === 'encrypted_comment',
+  };
 }

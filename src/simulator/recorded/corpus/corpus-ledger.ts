@@ -13,9 +13,7 @@ import type {
   TokenParties,
 } from '../../ledger.ts';
 import { NO_ENTITIES } from '../../network/entities/entities.ts';
-import { listed } from '../../simulator-rows.ts';
-import { collectMessages, corpusMessages, type MessageEntry } from './corpus-messages.ts';
-import { at, sortedWithin, indexes } from './recorded-rows.ts';
+import { listed, type OrderedRows } from '../../simulator-rows.ts';
 import {
   type Recorded,
   type RecordedAction,
@@ -23,11 +21,13 @@ import {
   type RecordedToken,
   type RecordedTransaction,
   readRecorded,
+  type RecordedMessage,
 } from './recorded.ts';
 import { withActions } from '../../network/ledger/chain-traces.ts';
 import type { Clock } from '../../../clock.ts';
 import type { ServedNetwork } from '../../head.ts';
 import type { View } from '../../network-view.ts';
+import type { Bounds } from '../../bounds.ts';
 
 /** Masterchain blocks after the last recorded transaction: nothing has happened since. */
 const AFTERWARDS = 7200;
@@ -341,4 +341,99 @@ export class CorpusSource implements ServedNetwork {
       seesMasterchain: (seqno) => seqno >= firstSeqno && seqno <= lastSeqno,
     };
   }
+}
+
+interface MessageEntry {
+  message: RecordedMessage;
+  sender: number | undefined;
+  receiver: number | undefined;
+}
+
+/** Each message once, with the rows of the transactions on its sides. The sender's copy counts. */
+function collectMessages(rows: readonly RecordedTransaction[]): MessageEntry[] {
+  const byHash = new Map<string, MessageEntry>();
+  const entry = (message: RecordedMessage): MessageEntry => {
+    const known = byHash.get(message.hash);
+    if (known !== undefined) return known;
+    const made: MessageEntry = { message, sender: undefined, receiver: undefined };
+    byHash.set(message.hash, made);
+    return made;
+  };
+  rows.forEach((row, index) => {
+    if (row.in_msg !== null && row.in_msg !== undefined) entry(row.in_msg).receiver ??= index;
+    for (const message of row.out_msgs) Object.assign(entry(message), { message, sender: index });
+  });
+  return [...byHash.values()];
+}
+
+/** Recorded messages as a ledger shows them. */
+function corpusMessages(
+  rows: readonly RecordedTransaction[],
+  entries: readonly MessageEntry[],
+): MessageSource {
+  const number = (text: string | null | undefined): number | null =>
+    text === null || text === undefined ? null : Number(text);
+  const all = listed(entries.map((_, index) => index));
+  const hashOf = (row: number | undefined): string | undefined =>
+    row === undefined ? undefined : rows[row]?.hash;
+  return {
+    nearLt: () => all,
+    nearTime: () => all,
+    ofHashes: (hashes) =>
+      indexes(
+        entries,
+        ({ message }) => hashes.includes(message.hash) || hashes.includes(message.hash_norm ?? ''),
+      ),
+    facts: (row) => {
+      const { message, sender, receiver } = at(entries, row);
+      const transactionLt = Number(rows[sender ?? receiver ?? 0]?.lt ?? 0);
+      const [createdLt, createdAt] = [number(message.created_lt), number(message.created_at)];
+      const [source, destination] = [message.source ?? null, message.destination ?? null];
+      return { source, destination, createdLt, createdAt, transactionLt, sender, receiver };
+    },
+    hash: (row) => at(entries, row).message.hash,
+    opcode: (row) => {
+      const { opcode } = at(entries, row).message;
+      return typeof opcode === 'number'
+        ? `0x${(opcode >>> 0).toString(16).padStart(8, '0')}`
+        : (opcode ?? null);
+    },
+    bodyHash: (row) => at(entries, row).message.message_content?.hash ?? null,
+    text: (row, sides) => {
+      const { message, sender, receiver } = at(entries, row);
+      const [inHash, outHash] = [
+        sides.in ? hashOf(receiver) : undefined,
+        sides.out ? hashOf(sender) : undefined,
+      ];
+      return JSON.stringify({ ...message, in_msg_tx_hash: inHash, out_msg_tx_hash: outHash });
+    },
+    addresses: (row) => {
+      const { source, destination } = at(entries, row).message;
+      return [source, destination].filter((end) => end !== null && end !== undefined);
+    },
+  };
+}
+
+/** Positions of those rows whose value lies in a range, in the order of the value, ties in their own order. */
+function sortedWithin<T>(
+  rows: readonly T[],
+  value: (row: T) => number,
+  { first, last }: Bounds,
+): OrderedRows {
+  const found = rows
+    .map((row, index) => ({ index, value: value(row) }))
+    .filter((row) => row.value >= first && row.value <= last);
+  return listed(found.toSorted((a, b) => a.value - b.value || a.index - b.index).map(({ index }) => index));
+}
+
+/** Positions of those rows that pass. */
+function indexes<T>(rows: readonly T[], passes: (row: T) => boolean): OrderedRows {
+  return listed(rows.flatMap((row, index) => (passes(row) ? [index] : [])));
+}
+
+/** @throws RangeError if there is no such row. */
+function at<T>(rows: readonly T[], row: number): T {
+  const found = rows[row];
+  if (found === undefined) throw new RangeError(`There is no recorded row ${row}.`);
+  return found;
 }

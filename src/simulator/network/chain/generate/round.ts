@@ -1,5 +1,10 @@
 import { NONE } from '../tables/block-table.ts';
 import type { Draft } from '../tables/transaction-table.ts';
+import type { AccountStates } from './generate-account-states.ts';
+import type { World } from '../world.ts';
+import { ELECTOR } from '../tables/accounts.ts';
+import type { Family } from '../tables/family.ts';
+import type { Op } from '../tables/message-table.ts';
 
 /** One step of the network: each open shard makes one block in it, all with the same start_lt. */
 export class Round {
@@ -37,3 +42,115 @@ export class Round {
     return this.blocks[prefix >>> 29] ?? NONE;
   }
 }
+
+/** Gives the drafts of a round their rows, sorted by (lt, account), and joins messages and traces to them. */
+export function finish(world: World, states: AccountStates, round: Round): void {
+  const { transactions } = world;
+  const drafts = round.drafts.sort((a, b) => a.lt - b.lt || a.account - b.account);
+  transactions.append(drafts);
+  const touched = new Set<number>();
+  for (const draft of drafts) {
+    joinMessages(world, draft);
+    joinTrace(world, draft);
+    touched.add(draft.trace);
+    if (states.latest[draft.account] === draft) {
+      world.latest[draft.account] = draft.row;
+      states.latest[draft.account] = undefined;
+    }
+  }
+  listEvents(world, drafts);
+  complete(
+    world,
+    [...touched].filter((trace) => world.traces.underWay.get(trace) === 0),
+  );
+}
+
+interface Completed {
+  readonly trace: number;
+  readonly id: string;
+}
+
+/**
+ * Lists traces that a round has completed. Each ended in this round, so they follow all others by lt; by time they
+ * may share a second with those of the rounds before.
+ */
+function complete({ traces, transactions, hashes }: World, finished: readonly number[]): void {
+  if (finished.length === 0) return;
+  const ids = hashes('transaction');
+  const named = (list: readonly number[]): Completed[] =>
+    list.map((trace) => ({ trace, id: ids.text(traces.root.get(trace)) }));
+  const endLt = ({ trace }: Completed): number => transactions.lt.get(traces.last.get(trace));
+  const endUtime = ({ trace }: Completed): number => traces.endUtime.get(trace);
+  const byId = (a: Completed, b: Completed): number => (a.id < b.id ? -1 : 1);
+  for (const { trace } of named(finished).sort((a, b) => endLt(a) - endLt(b) || byId(a, b)))
+    traces.byLt.push(trace);
+  const earliest = finished.reduce((least, trace) => Math.min(least, traces.endUtime.get(trace)), Infinity);
+  const neighbours = traces.byTime.cut(
+    traces.byTime.lowerBound(earliest, (trace) => traces.endUtime.get(trace)),
+  );
+  const sorted = named([...neighbours, ...finished]).sort((a, b) => endUtime(a) - endUtime(b) || byId(a, b));
+  for (const { trace } of sorted) traces.byTime.push(trace);
+}
+
+function joinMessages({ messages, traces }: World, draft: Draft): void {
+  const { trace, inMessage } = draft;
+  let change = draft.outCount;
+  if (inMessage !== NONE) {
+    messages.inTransaction.set(inMessage, draft.row);
+    // What came from outside is counted here, what was sent was counted with its sender.
+    if (messages.source.get(inMessage) < 0) traces.messages.set(trace, traces.messages.get(trace) + 1);
+    else change--;
+  }
+  for (let message = draft.firstOut; message < draft.firstOut + draft.outCount; message++) {
+    messages.outTransaction.set(message, draft.row);
+    if (messages.isExternalOut(message)) change--;
+  }
+  traces.messages.set(trace, traces.messages.get(trace) + draft.outCount);
+  traces.underWay.set(trace, traces.underWay.get(trace) + change);
+}
+
+function joinTrace({ traces, transactions }: World, draft: Draft): void {
+  const { trace, row } = draft;
+  if (traces.root.get(trace) === NONE) traces.root.set(trace, row);
+  const last = traces.last.get(trace);
+  traces.endUtime.set(trace, Math.max(traces.endUtime.get(trace), draft.utime));
+  if (last === NONE || transactions.lt.get(row) >= transactions.lt.get(last)) traces.last.set(trace, row);
+}
+
+/** Lists the finished drafts of a round, sorted by (lt, account), with their families. */
+function listEvents(world: World, drafts: readonly Draft[]): void {
+  const found = new Map<Family, number[]>();
+  for (const draft of drafts) {
+    const family = familyOf(world, draft);
+    if (family === undefined) continue;
+    const rows = found.get(family);
+    if (rows === undefined) found.set(family, [draft.row]);
+    else rows.push(draft.row);
+  }
+  for (const [family, rows] of found) world.events[family].append(rows, (row) => world.utimeOf(row));
+}
+
+/**
+ * The family of a transaction, if it has one. Jetton transfers that failed are listed nowhere, burns and item transfers
+ * that failed are: the real index does it so.
+ */
+function familyOf(world: World, draft: Draft): Family | undefined {
+  const { account, inMessage, kind } = draft;
+  if (inMessage === NONE) return isElectorTick(draft) ? 'validator_events' : undefined;
+  const family = FAMILY_OF[world.messages.opOf(inMessage)];
+  const threw = kind === 'failed' || kind === 'action_failed';
+  if (family === 'pool_events' && !world.isPool(account)) return undefined;
+  const listed = kind === 'ok' || (threw && (family === 'jetton_burns' || family === 'nft_transfers'));
+  return listed ? family : undefined;
+}
+
+function isElectorTick({ account, kind }: Draft): boolean {
+  return account === ELECTOR && (kind === 'tick' || kind === 'tock');
+}
+
+const FAMILY_OF: Readonly<Partial<Record<Op, Family>>> = {
+  jetton_transfer: 'jetton_transfers',
+  jetton_burn: 'jetton_burns',
+  nft_transfer: 'nft_transfers',
+  call: 'pool_events',
+};
