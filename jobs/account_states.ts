@@ -1,10 +1,8 @@
 import * as z from 'zod';
-import { account, accountStatus, optionalHash } from '../src/records/members/form.ts';
-import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
-import { orNull } from '../src/dataset/declaration/record.ts';
-import { account_state_changes, account_states } from '../src/tables/ton/account-states.ts';
 import {
+  account,
+  accountStatus,
+  optionalHash,
   digits,
   extraCurrencies,
   flag,
@@ -12,7 +10,11 @@ import {
   requiredCount,
   text,
   texts,
-} from '../src/records/members/scalar.ts';
+} from '../src/records/members.ts';
+import { defineCollection, lookup } from '../src/dataset/collection.ts';
+import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
+import { orNull } from '../src/dataset/declaration/record.ts';
+import { account_state_changes, account_states } from '../src/tables/ton/account-states.ts';
 
 /** One element of `accounts` of GET /api/v3/accountStates. */
 export const accountStateFull = z.strictObject({

@@ -1,6 +1,6 @@
 import { defineCollection, backward } from '../src/dataset/collection.ts';
 import { account_messages, account_transactions } from '../src/tables/ton/account-transactions.ts';
-import { nodeTransaction, nodeTransactionRows } from '../src/records/node-transaction.ts';
+import { nodeTransaction, nodeTransactionRows } from '../src/records/transaction.ts';
 
 export default defineCollection({
   title:

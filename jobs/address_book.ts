@@ -1,11 +1,10 @@
 import * as z from 'zod';
-import { account } from '../src/records/members/form.ts';
+import { account, text, texts } from '../src/records/members.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull } from '../src/dataset/declaration/record.ts';
 import { address_book } from '../src/tables/ton/address-book.ts';
 import { DAY } from '../src/range.ts';
-import { text, texts } from '../src/records/members/scalar.ts';
 
 /** An entry of an `address_book`, with its key as `address`. */
 export const bookEntry = z.strictObject({

@@ -3,8 +3,15 @@ import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { DAY } from '../src/range.ts';
-import { account, optionalAddress } from '../src/records/members/form.ts';
-import { digits, flag, freeForm, momentOf, seconds } from '../src/records/members/scalar.ts';
+import {
+  account,
+  optionalAddress,
+  digits,
+  flag,
+  freeForm,
+  momentOf,
+  seconds,
+} from '../src/records/members.ts';
 import { dns_auctions } from '../src/tables/ton/dns-records.ts';
 
 /** One element of `auctions` of GET /api/v3/dns/activeAuctions. */

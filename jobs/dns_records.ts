@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { account, optionalAddress, optionalKey } from '../src/records/members/form.ts';
+import { account, optionalAddress, optionalKey } from '../src/records/members.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull, type Extra } from '../src/dataset/declaration/record.ts';

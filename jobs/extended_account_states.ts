@@ -3,9 +3,18 @@ import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { extended_account_states } from '../src/tables/ton/account-states.ts';
-import { accountAddress, blockIdExt, currency, tag, transactionId } from '../src/records/members/form.ts';
+import {
+  accountAddress,
+  blockIdExt,
+  currency,
+  tag,
+  transactionId,
+  count,
+  digits,
+  requiredSeconds,
+  timeOf,
+} from '../src/records/members.ts';
 import { MASTERCHAIN } from '../src/ton/shard.ts';
-import { count, digits, requiredSeconds, timeOf } from '../src/records/members/scalar.ts';
 
 /**
  * The result of getExtendedAddressInformation. The members of the account's own state depend on its kind; all are kept.

@@ -1,11 +1,18 @@
 import * as z from 'zod';
-import { account, optionalAddress, optionalHash } from '../src/records/members/form.ts';
+import {
+  account,
+  optionalAddress,
+  optionalHash,
+  digits,
+  flag,
+  freeForm,
+  requiredInt64,
+} from '../src/records/members.ts';
 import { defineCollection, list } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull } from '../src/dataset/declaration/record.ts';
 import { jetton_descriptions } from '../src/tables/ton/address-book.ts';
 import { jetton_masters } from '../src/tables/ton/jettons.ts';
-import { digits, flag, freeForm, requiredInt64 } from '../src/records/members/scalar.ts';
 import { contentDecimals, contentDescription, contentText } from '../src/records/tokens.ts';
 
 /** One element of `jetton_masters` of GET /api/v3/jetton/masters. */

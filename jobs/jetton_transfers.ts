@@ -1,11 +1,10 @@
 import * as z from 'zod';
-import { optionalAddress } from '../src/records/members/form.ts';
+import { optionalAddress, digits, freeForm, text } from '../src/records/members.ts';
 import { oneRow } from '../src/dataset/declaration/row-layout.ts';
 import { CROSS_CHECKED, defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { jetton_transfers } from '../src/tables/ton/jettons.ts';
 import { transferMembers, transferPosition } from '../src/records/tokens.ts';
-import { digits, freeForm, text } from '../src/records/members/scalar.ts';
 
 /**
  * One element of `jetton_transfers` of GET /api/v3/jetton/transfers: a transfer that left its sender's jetton

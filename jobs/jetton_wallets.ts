@@ -1,10 +1,17 @@
 import * as z from 'zod';
-import { account, optionalAddress, optionalHash } from '../src/records/members/form.ts';
+import {
+  account,
+  optionalAddress,
+  optionalHash,
+  count,
+  digits,
+  requiredInt64,
+  texts,
+} from '../src/records/members.ts';
 import { defineCollection, list, lookup, type WalkSpec } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { isEmpty, orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { jetton_wallets } from '../src/tables/ton/jettons.ts';
-import { count, digits, requiredInt64, texts } from '../src/records/members/scalar.ts';
 
 /** One element of `jetton_wallets` of GET /api/v3/jetton/wallets. */
 export const jettonWallet = z.strictObject({

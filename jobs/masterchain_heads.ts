@@ -1,11 +1,10 @@
 import * as z from 'zod';
-import { timeOf } from '../src/records/members/scalar.ts';
+import { timeOf, hash, blockIdExt, tag } from '../src/records/members.ts';
 import { defineCollection, sample, type Asked } from '../src/dataset/collection.ts';
 import { collectRows, type Rows, type RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { extraWithin, NOTHING, orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { block_parents, blocks, masterchain_heads } from '../src/tables/ton/blocks.ts';
 import { block, blockRows } from '../src/records/block.ts';
-import { hash, blockIdExt, tag } from '../src/records/members/form.ts';
 
 /** The result of getMasterchainInfo: the node's head. */
 export const nodeHead = z.strictObject({

@@ -1,4 +1,4 @@
-import { timeOf } from '../src/records/members/scalar.ts';
+import { timeOf } from '../src/records/members.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import {
@@ -6,7 +6,7 @@ import {
   account_transactions,
   message_locations,
 } from '../src/tables/ton/account-transactions.ts';
-import { nodeTransaction, nodeTransactionRows } from '../src/records/node-transaction.ts';
+import { nodeTransaction, nodeTransactionRows } from '../src/records/transaction.ts';
 
 const tables = { message_locations, account_transactions, account_messages };
 

@@ -1,11 +1,10 @@
 import * as z from 'zod';
-import { account, addresses, optionalHash } from '../src/records/members/form.ts';
+import { account, addresses, optionalHash, int, requiredInt64, wideDigits } from '../src/records/members.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { extraOutside, type Extra } from '../src/dataset/declaration/record.ts';
 import { multisig_wallets } from '../src/tables/ton/multisig.ts';
 import { multisigOrder } from '../src/records/multisig-order.ts';
-import { int, requiredInt64, wideDigits } from '../src/records/members/scalar.ts';
 
 /** One element of `multisigs` of GET /api/v3/multisig/wallets. */
 export const multisigWallet = z.strictObject({

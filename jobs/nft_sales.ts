@@ -1,10 +1,17 @@
 import * as z from 'zod';
-import { account, optionalAddress, optionalHash } from '../src/records/members/form.ts';
+import {
+  account,
+  optionalAddress,
+  optionalHash,
+  freeForm,
+  int64,
+  momentOf,
+  seconds,
+} from '../src/records/members.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
-import { nft_sales } from '../src/tables/ton/nfts.ts';
-import { freeForm, int64, momentOf, seconds } from '../src/records/members/scalar.ts';
+import { nft_sales } from '../src/tables/ton/jettons.ts';
 
 /** One element of `nft_sales` of GET /api/v3/nft/sales. */
 export const nftSale = z.strictObject({

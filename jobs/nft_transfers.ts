@@ -1,11 +1,10 @@
 import * as z from 'zod';
-import { optionalAddress } from '../src/records/members/form.ts';
+import { optionalAddress, digits, freeForm, text } from '../src/records/members.ts';
 import { oneRow } from '../src/dataset/declaration/row-layout.ts';
 import { CROSS_CHECKED, defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { nft_transfers } from '../src/tables/ton/nfts.ts';
+import { nft_transfers } from '../src/tables/ton/jettons.ts';
 import { transferMembers, transferPosition } from '../src/records/tokens.ts';
-import { digits, freeForm, text } from '../src/records/members/scalar.ts';
 
 /** One element of `nft_transfers` of GET /api/v3/nft/transfers, including those of aborted transactions. */
 export const nftTransfer = z.strictObject({

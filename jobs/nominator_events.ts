@@ -2,9 +2,8 @@ import * as z from 'zod';
 import { oneRow } from '../src/dataset/declaration/row-layout.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { poolEvents } from '../src/records/staking.ts';
-import { account, hash } from '../src/records/members/form.ts';
-import { digits, flag, requiredInt64, requiredSeconds } from '../src/records/members/scalar.ts';
-import { nominator_events } from '../src/tables/ton/nominator-pools.ts';
+import { account, hash, digits, flag, requiredInt64, requiredSeconds } from '../src/records/members.ts';
+import { nominator_events } from '../src/tables/ton/validators.ts';
 
 /** One element of `events` of GET /api/v3/staking/nominatorPools/nominatorEvents: a change of a nominator's money. */
 export const nominatorEvent = z.strictObject({

@@ -1,10 +1,18 @@
-import { account, hash, optionalAddress } from '../src/records/members/form.ts';
 import * as z from 'zod';
+import {
+  account,
+  hash,
+  optionalAddress,
+  count,
+  digits,
+  requiredInt64,
+  requiredSeconds,
+  seconds,
+} from '../src/records/members.ts';
 import { oneRow } from '../src/dataset/declaration/row-layout.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { poolEvents } from '../src/records/staking.ts';
-import { nominator_pool_events } from '../src/tables/ton/nominator-pools.ts';
-import { count, digits, requiredInt64, requiredSeconds, seconds } from '../src/records/members/scalar.ts';
+import { nominator_pool_events } from '../src/tables/ton/validators.ts';
 
 /**
  * One element of `events` of GET /api/v3/staking/nominatorPools/validatorEvents: a change of the validator's

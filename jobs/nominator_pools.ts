@@ -3,9 +3,8 @@ import { defineCollection, lookup, type Asked } from '../src/dataset/collection.
 import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { DAY } from '../src/range.ts';
-import { account, optionalAddress } from '../src/records/members/form.ts';
-import { count, digits, freeForm } from '../src/records/members/scalar.ts';
-import { nominator_pools } from '../src/tables/ton/nominator-pools.ts';
+import { account, optionalAddress, count, digits, freeForm } from '../src/records/members.ts';
+import { nominator_pools } from '../src/tables/ton/validators.ts';
 
 const nominator = z.strictObject({ address: account, balance: digits, pending_balance: digits });
 

@@ -3,8 +3,7 @@ import { defineCollection, lookup, type Asked } from '../src/dataset/collection.
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { shard_block_proofs } from '../src/tables/ton/blocks.ts';
-import { blockIdExt, tag } from '../src/records/members/form.ts';
-import { requiredFlag } from '../src/records/members/scalar.ts';
+import { blockIdExt, tag, requiredFlag } from '../src/records/members.ts';
 
 export const shardBlockProof = z.strictObject({
   '@type': tag,

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { timeOf } from '../src/records/members/scalar.ts';
+import { timeOf } from '../src/records/members.ts';
 import { defineCollection, perBlock, type Asked } from '../src/dataset/collection.ts';
 import { collectRows, type Rows } from '../src/dataset/declaration/row-layout.ts';
 import { extraWithin, NOTHING, type Extra } from '../src/dataset/declaration/record.ts';

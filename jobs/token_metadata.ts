@@ -1,11 +1,10 @@
 import * as z from 'zod';
-import { account } from '../src/records/members/form.ts';
+import { account, flag, freeForm, requiredFlag, text } from '../src/records/members.ts';
 import { defineCollection, lookup, type Asked } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { jetton_descriptions, nft_descriptions, token_metadata } from '../src/tables/ton/address-book.ts';
 import { DAY } from '../src/range.ts';
-import { flag, freeForm, requiredFlag, text } from '../src/records/members/scalar.ts';
 import { contentDecimals, contentText } from '../src/records/tokens.ts';
 
 const tokenInfo = z.strictObject({

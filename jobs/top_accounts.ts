@@ -1,10 +1,9 @@
 import * as z from 'zod';
-import { account } from '../src/records/members/form.ts';
+import { account, requiredDigits } from '../src/records/members.ts';
 import { defineCollection, sample } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull } from '../src/dataset/declaration/record.ts';
 import { top_accounts } from '../src/tables/ton/account-states.ts';
-import { requiredDigits } from '../src/records/members/scalar.ts';
 
 /** One element of the response of GET /api/v3/topAccountsByBalance. */
 export const accountBalance = z.strictObject({ account, balance: requiredDigits });

@@ -5,7 +5,17 @@ import { action_accounts, action_transactions, actions } from '../src/tables/ton
 import { messages } from '../src/tables/ton/messages.ts';
 import { trace_nodes, traces } from '../src/tables/ton/traces.ts';
 import { transactions } from '../src/tables/ton/transactions.ts';
-import { hash, optionalHash } from '../src/records/members/form.ts';
+import {
+  hash,
+  optionalHash,
+  count,
+  flag,
+  requiredInt64,
+  requiredSeconds,
+  text,
+  texts,
+  timeOf,
+} from '../src/records/members.ts';
 import {
   canonicalOf,
   withOtherForms,
@@ -36,15 +46,6 @@ import {
   message,
   type Message,
 } from '../src/records/transaction.ts';
-import {
-  count,
-  flag,
-  requiredInt64,
-  requiredSeconds,
-  text,
-  texts,
-  timeOf,
-} from '../src/records/members/scalar.ts';
 
 /**
  * A node of the tree of `trace`: a transaction and those that its messages started. The document puts the bodies of

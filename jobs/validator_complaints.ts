@@ -1,12 +1,9 @@
 import * as z from 'zod';
-import { hash, optionalAddress, optionalHash, optionalKey } from '../src/records/members/form.ts';
-import { defineJob } from '../src/dataset/job.ts';
-import { column, elsewhere, rowLayoutOf, type Put } from '../src/dataset/declaration/row-layout.ts';
-import { electorRecords } from '../src/records/staking.ts';
-import { window } from '../src/dataset/paginators/window.ts';
-import type { Extra } from '../src/dataset/declaration/record.ts';
-import { complaint_votes, validator_complaints } from '../src/tables/ton/validators.ts';
 import {
+  hash,
+  optionalAddress,
+  optionalHash,
+  optionalKey,
   count,
   digits,
   flag,
@@ -17,7 +14,13 @@ import {
   seconds,
   text,
   timeOf,
-} from '../src/records/members/scalar.ts';
+} from '../src/records/members.ts';
+import { defineJob } from '../src/dataset/job.ts';
+import { column, elsewhere, rowLayoutOf, type Put } from '../src/dataset/declaration/row-layout.ts';
+import { electorRecords } from '../src/records/staking.ts';
+import { window } from '../src/dataset/paginators/forward.ts';
+import type { Extra } from '../src/dataset/declaration/record.ts';
+import { complaint_votes, validator_complaints } from '../src/tables/ton/validators.ts';
 
 const vote = z.strictObject({
   validator_index: int,

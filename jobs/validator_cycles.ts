@@ -3,9 +3,10 @@ import type { Extra } from '../src/dataset/declaration/record.ts';
 import { column, elsewhere, rowLayoutOf, type Put } from '../src/dataset/declaration/row-layout.ts';
 import { electorRecords } from '../src/records/staking.ts';
 import { defineJob } from '../src/dataset/job.ts';
-import { window } from '../src/dataset/paginators/window.ts';
-import { optionalAddress, optionalKey } from '../src/records/members/form.ts';
+import { window } from '../src/dataset/paginators/forward.ts';
 import {
+  optionalAddress,
+  optionalKey,
   count,
   digits,
   freeForm,
@@ -13,7 +14,7 @@ import {
   requiredSeconds,
   seconds,
   timeOf,
-} from '../src/records/members/scalar.ts';
+} from '../src/records/members.ts';
 import { cycle_validators, validator_cycles } from '../src/tables/ton/validators.ts';
 
 const validator = z.strictObject({

@@ -3,9 +3,18 @@ import type { Extra } from '../src/dataset/declaration/record.ts';
 import { column, elsewhere, rowLayoutOf, type Put } from '../src/dataset/declaration/row-layout.ts';
 import { electorRecords } from '../src/records/staking.ts';
 import { defineJob } from '../src/dataset/job.ts';
-import { window } from '../src/dataset/paginators/window.ts';
-import { optionalAddress, optionalKey } from '../src/records/members/form.ts';
-import { count, digits, flag, int, requiredSeconds, seconds, timeOf } from '../src/records/members/scalar.ts';
+import { window } from '../src/dataset/paginators/forward.ts';
+import {
+  optionalAddress,
+  optionalKey,
+  count,
+  digits,
+  flag,
+  int,
+  requiredSeconds,
+  seconds,
+  timeOf,
+} from '../src/records/members.ts';
 import { election_participants, validator_elections } from '../src/tables/ton/validators.ts';
 
 const participant = z.strictObject({

@@ -1,11 +1,18 @@
 import * as z from 'zod';
-import { hash, optionalAddress, optionalKey } from '../src/records/members/form.ts';
+import {
+  hash,
+  optionalAddress,
+  optionalKey,
+  count,
+  digits,
+  requiredInt64,
+  requiredSeconds,
+} from '../src/records/members.ts';
 import { oneRow } from '../src/dataset/declaration/row-layout.ts';
 import { stakingEvents } from '../src/records/staking.ts';
 import { defineJob } from '../src/dataset/job.ts';
-import { window } from '../src/dataset/paginators/window.ts';
+import { window } from '../src/dataset/paginators/forward.ts';
 import { validator_events } from '../src/tables/ton/validators.ts';
-import { count, digits, requiredInt64, requiredSeconds } from '../src/records/members/scalar.ts';
 
 /**
  * One element of `events` of GET /api/v3/validators/events: what the elector did with a stake. Members that

@@ -1,11 +1,10 @@
 import * as z from 'zod';
-import { account, addresses, optionalAddress } from '../src/records/members/form.ts';
+import { account, addresses, optionalAddress, count, digits } from '../src/records/members.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { vesting_contracts } from '../src/tables/ton/vesting-contracts.ts';
 import { DAY } from '../src/range.ts';
-import { count, digits } from '../src/records/members/scalar.ts';
 
 /** One element of `vesting_contracts` of GET /api/v3/vesting. */
 export const vestingContract = z.strictObject({

@@ -1,5 +1,5 @@
 import type { Logger } from './logger.ts';
-import { stdoutGone } from './terminal/stdout.ts';
+import { stdoutGone } from './terminal/terminal.ts';
 
 /** How a process ends: `finishing` commits the current page, `leaving` drops it. */
 export interface Stop {

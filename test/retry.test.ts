@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { systemClock, type Clock } from '../src/clock.ts';
+import { systemClock, type Clock, CONFLICT, createOutageLog, outlast, OUTAGE, retry } from '../src/clock.ts';
 import {
   ApiUnavailableError,
   AuthError,
@@ -12,7 +12,6 @@ import {
   WrongNetworkError,
   toError,
 } from '../src/errors.ts';
-import { CONFLICT, createOutageLog, outlast, OUTAGE, retry } from '../src/retry.ts';
 import { never, silent } from './support/crawl.ts';
 import { keptLog } from './support/program/log-lines.ts';
 

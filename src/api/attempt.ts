@@ -1,4 +1,4 @@
-import { type Budget, type Priority } from '../budget/request-budget.ts';
+import type { Budget, Priority, Flight, InFlight } from '../budget/request-budget.ts';
 import type { Clock } from '../clock.ts';
 import {
   ApiFailedError,
@@ -9,12 +9,9 @@ import {
   RequestTooLargeError,
   LimitRefusedError,
 } from '../errors.ts';
-import type { Flight, InFlight } from '../budget/in-flight.ts';
 import type { Logger } from '../logger.ts';
-import type { Recorder } from './recorder.ts';
-import type { KeyGuard, ApiResponse, ResponseHead, Transport } from './transport.ts';
+import type { Recorder, KeyGuard, ApiResponse, Outgoing, ResponseHead, Transport } from './transport.ts';
 import { parseBody, openEnvelope } from './response/parse-json.ts';
-import type { Prepared } from './prepare.ts';
 import { summary, errorOfStatus } from './response/refused-response.ts';
 import type { Params } from '../dataset/paginators/paginator.ts';
 
@@ -36,6 +33,15 @@ export interface AttemptContext {
   readonly facts: Pick<ApiFacts, 'answered' | 'mayAnswer'>;
   /** Records the responses, if that was requested. */
   readonly recorder: Pick<Recorder, 'record'> | undefined;
+}
+
+/** A request with everything that can be computed before its slot. */
+export interface Prepared {
+  readonly path: string;
+  /** What the server has or lacks: the path, or a method on the common route. */
+  readonly route: string;
+  readonly query: string;
+  readonly outgoing: Outgoing;
 }
 
 /** A prepared request and how its response is read. */

@@ -1,7 +1,6 @@
 import { type ApiClient, createApiClient } from '../api/client.ts';
-import { openRecorder } from '../api/recorder.ts';
-import type { Budget } from '../budget/request-budget.ts';
-import { createInFlight } from '../budget/in-flight.ts';
+import { openRecorder } from '../api/transport.ts';
+import { type Budget, createInFlight } from '../budget/request-budget.ts';
 import { systemClock, unixSeconds } from '../clock.ts';
 import {
   type CrawlContext,
@@ -10,10 +9,9 @@ import {
   createDiskGuard,
   noDiskGuard,
 } from '../crawl/crawl-context.ts';
+import { createPageSize, createLimitTrust, createDensity, createLtBounds } from '../crawl/request-bounds.ts';
 import { createNetworkGuard } from '../crawl/source-guard.ts';
-import { createPageSize, createLimitTrust, createDensity } from '../crawl/page-size.ts';
 import { leaseLength, createPlanner, type Planner } from '../crawl/streams/planner.ts';
-import { createLtBounds } from '../crawl/lt-bounds.ts';
 import {
   masterchainId,
   type Asking,
@@ -22,11 +20,17 @@ import {
   readChainInfo,
 } from '../crawl/source-chain.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { type ChainBlock, claimChain, claimNetwork, readNetwork } from '../ledger/stored-network.ts';
+import {
+  type ChainBlock,
+  claimChain,
+  claimNetwork,
+  readNetwork,
+  decideSetting,
+  readSetting,
+} from '../ledger/stored-settings.ts';
 import { startHeartbeat, hasEnded, nameOfProcess } from '../ledger/workers.ts';
 import { releaseHeldBy } from '../ledger/leases.ts';
 import { createSharedBudget } from '../ledger/shared-budget.ts';
-import { decideSetting, readSetting } from '../ledger/stored-settings.ts';
 import { createPartitions } from '../write/target.ts';
 import { UsageError } from '../errors.ts';
 import type { Logger } from '../logger.ts';

@@ -1,12 +1,11 @@
 import { join } from 'node:path';
-import { systemClock } from '../clock.ts';
+import { systemClock, createOutageLog, OUTAGE, retry, type RetryOptions } from '../clock.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { migrate, requireSchema } from '../migrate/migrate.ts';
 import { rowsHiddenFrom } from '../migrate/reader.ts';
 import type { EmbeddedServer } from '../embedded/embedded.ts';
 import { present, WrongDatabaseError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { createOutageLog, OUTAGE, retry, type RetryOptions } from '../retry.ts';
 import { keepSetting, readSetting } from '../ledger/stored-settings.ts';
 import { type Config, dataDirOf, requireDataDir } from '../settings/config.ts';
 import { callWith, quote } from '../terminal/program-name.ts';

@@ -21,7 +21,7 @@ import {
 import { delayOf } from '../dataset/tail-pace.ts';
 import { IncompleteError, EtlError, WrongDatabaseError } from '../errors.ts';
 import { type Range, common, union, without } from '../range.ts';
-import { outlastDatabase, outlast } from '../retry.ts';
+import { outlastDatabase, outlast } from '../clock.ts';
 import type { Stop } from '../stop.ts';
 import { readCollections } from '../crawl/collections/read-collections.ts';
 import { recheckGaps, searchGaps } from '../crawl/gaps.ts';

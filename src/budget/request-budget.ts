@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+import PQueue from 'p-queue';
 import { IncompleteError } from '../errors.ts';
 import type { Clock } from '../clock.ts';
 
@@ -78,4 +80,251 @@ export function addCounts(a: Counts, b: Counts): Counts {
       ([, count]) => count > 0,
     ),
   );
+}
+
+/** Maximum number of requests in flight, however slow the source is: 25 requests a second at three seconds each. */
+export const MOST_IN_FLIGHT = 120;
+/** One request in flight while the rows of another one are written. */
+const LEAST = 2;
+/** The target before the first answer: at most this, and as many as answers in half a second need. */
+const START = 8;
+const FIRST_MS = 500;
+/** For the time between two leases, and for some requests that wait for the next slot. */
+const HEADROOM = 1.5;
+/** The number of latest answers whose mean latency counts. */
+const REMEMBERED = 48;
+/** If more than this share of the latest attempts failed, the target shrinks by the factor `CUT`. */
+const MOST_FAILED = 1 / 8;
+const CUT = 0.7;
+/** The factor by which the target grows again after attempts with fewer failures. */
+const RECOVERY = 1.25;
+/** Minimum number of attempts before failures are judged. */
+const FEWEST_JUDGED = 8;
+/** Above this share of the allowed rate, a process waits for slots. */
+const NEARLY_ALL = 0.8;
+/** Memory slots for bodies that are released as soon as they are read. */
+const BRIEF = 4;
+/**
+ * Memory slots for bodies, from the first byte to the commit of their rows: some megabytes each. TCP
+ * backpressure holds the others.
+ */
+const BODIES = 8;
+
+/**
+ * How many requests should be in flight: the allowed rate times the latency (Little's law), with some
+ * headroom, and fewer while the source fails.
+ */
+export interface InFlight extends ReturnType<typeof createShares> {
+  /**
+   * The target of all processes. A request counts from its send to the commit of its rows, without the wait
+   * for a budget slot.
+   */
+  readonly target: number;
+  /** The number of requests in flight. */
+  readonly count: number;
+  /** The number of answered requests that are being received, read or written. */
+  readonly processing: number;
+  /** True if this many requests in this many milliseconds use nearly all of the allowed rate. */
+  readonly isRateBound: (requests: number, ms: number) => boolean;
+  /** Requests a second in a share of the allowed rate. */
+  readonly rateOf: (share: number) => number;
+  /**
+   * Opens a request that is about to be sent. `isBrief`: its answer is released as soon as it is read. Such
+   * answers have memory slots of their own. Code that holds a page until its commit may have to send more
+   * requests meanwhile. If pages held all slots, they would wait for each other forever. Default: false.
+   */
+  open(priority: Priority, isBrief?: boolean): Flight;
+}
+
+/**
+ * One request from its send to the commit of its rows. After a failure it may be sent again. The code that
+ * opens it ends it, whatever the outcome.
+ */
+export interface Flight {
+  sent(): void;
+  /**
+   * Called when the status is known: waits for a memory slot, the most urgent first. Rejects with the
+   * signal's reason if aborted.
+   */
+  arrived(signal: AbortSignal): Promise<void>;
+  /**
+   * Called before work that takes milliseconds of CPU: waits until no other work has this turn of the event
+   * loop. Between two turns timers fire on time, so no slot of the budget is missed while pages are read.
+   */
+  turn(): Promise<void>;
+  /** Notes a failed attempt. `isTrouble`: the source is overloaded or down. */
+  failed(isTrouble: boolean): void;
+  /** Its rows are written, or not wanted. */
+  end(): void;
+  /** Milliseconds for which the last attempt waited for a memory slot. */
+  readonly waitedMs: number;
+}
+
+/** The requests that other processes have in flight. */
+export interface OtherReaders {
+  readonly requests: number;
+  readonly processes: number;
+}
+
+interface InFlightOptions {
+  /** Allowed requests a second. */
+  readonly rps: number;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
+
+export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
+  const bodies = new PQueue({ concurrency: BODIES });
+  const brief = new PQueue({ concurrency: BRIEF });
+  const latency = createLatency();
+  const backoff = createBackoff();
+  const turn = createTurns();
+  let count = 0;
+  const target = () => {
+    const meanMs = latency.meanMs();
+    const first = Math.min(START, wantedFor(rps, FIRST_MS));
+    return backoff.of(meanMs === undefined ? first : wantedFor(rps, meanMs));
+  };
+  const open = (priority: Priority, isBrief = false): Flight => {
+    let [sentAt, waitedMs]: [number | undefined, number] = [undefined, 0];
+    let leave: (() => void) | undefined;
+    const land = (isAnswer: boolean, isTrouble: boolean) => {
+      leave?.();
+      leave = undefined;
+      if (sentAt === undefined) return;
+      count -= 1;
+      if (isAnswer) latency.add(clock.monotonic() - sentAt - waitedMs);
+      if (isAnswer || isTrouble) backoff.note(isTrouble, target());
+      sentAt = undefined;
+    };
+    return {
+      sent: () => {
+        [sentAt, waitedMs] = [clock.monotonic(), 0];
+        count += 1;
+      },
+      arrived: async (signal) => {
+        const began = clock.monotonic();
+        leave = await enter(isBrief ? brief : bodies, urgencyOf(priority, clock), signal);
+        waitedMs += clock.monotonic() - began;
+      },
+      turn,
+      failed: (isTrouble) => land(false, isTrouble),
+      end: () => land(true, false),
+      get waitedMs() {
+        return waitedMs;
+      },
+    };
+  };
+  return {
+    ...createShares(target),
+    get target() {
+      return target();
+    },
+    get count() {
+      return count;
+    },
+    get processing() {
+      return bodies.pending;
+    },
+    isRateBound: (requests, ms) => requests * 1000 > NEARLY_ALL * rps * ms,
+    rateOf: (share) => share * rps,
+    open,
+  };
+}
+
+function wantedFor(rps: number, latencyMs: number): number {
+  const wanted = Math.ceil((rps * latencyMs * HEADROOM) / 1000) + 1;
+  return Math.min(MOST_IN_FLIGHT, Math.max(LEAST, wanted));
+}
+
+/**
+ * The mean and not the median: most requests are small, but the large ones must be in flight for as long as they take.
+ */
+function createLatency() {
+  const latest: number[] = [];
+  let sum = 0;
+  return {
+    add: (ms: number) => {
+      sum += ms;
+      if (latest.push(ms) > REMEMBERED) sum -= latest.shift() ?? 0;
+    },
+    meanMs: () => (latest.length === 0 ? undefined : sum / latest.length),
+  };
+}
+
+/** Shrinks the target while the source fails, as TCP does after a lost packet. */
+function createBackoff() {
+  let [factor, attempts, failures] = [1, 0, 0];
+  return {
+    of: (target: number) => Math.max(LEAST, Math.floor(target * factor)),
+    note: (isTrouble: boolean, target: number) => {
+      attempts += 1;
+      failures += Number(isTrouble);
+      if (attempts < Math.max(FEWEST_JUDGED, target)) return;
+      factor = failures > MOST_FAILED * attempts ? factor * CUT : Math.min(1, factor * RECOVERY);
+      factor = Math.max(LEAST / MOST_IN_FLIGHT, factor);
+      [attempts, failures] = [0, 0];
+    },
+  };
+}
+
+/** Resolves when a queue has room. The slot is taken until the returned function is called. */
+function enter(queue: PQueue, priority: number, signal: AbortSignal): Promise<() => void> {
+  return new Promise((resolve, reject) => {
+    const hold = () => new Promise<void>((leave) => resolve(leave));
+    queue.add(hold, { priority, signal }).catch(reject);
+  });
+}
+
+function createTurns(): () => Promise<void> {
+  let last = Promise.resolve();
+  return () => {
+    last = last.then(() => setImmediate());
+    return last;
+  };
+}
+
+/** This process's share of the target. */
+function createShares(target: () => number) {
+  let others: OtherReaders = { requests: 0, processes: 0 };
+  let isIdle = false;
+  /** An even share for each process that reads. */
+  const evenShare = () => Math.ceil(target() / (1 + others.processes));
+  return {
+    evenShare,
+    /** What other processes leave of the target, at least an even share. */
+    share: () => Math.max(target() - others.requests, evenShare()),
+    /** Notes the current requests of other processes. */
+    noteOthers: (readers: OtherReaders) => void (others = readers),
+    /** The last such note. `isIdle`: other processes read all that is left, and this one has nothing to do. */
+    others: () => ({ ...others, isIdle }),
+    /** Notes whether other processes have leased all that is left. */
+    noteIdle: (value: boolean) => void (isIdle = value),
+  };
+}
+
+/**
+ * Works on all items, on as many at once as requests should be in flight. Results keep the order of the
+ * items. After a failure no work is started, and running work is awaited.
+ * @throws the first error of any item
+ */
+export async function allInFlight<T, R>(
+  inFlight: Pick<InFlight, 'target'>,
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const queue = new PQueue({ concurrency: inFlight.target });
+  let failure: { readonly error: unknown } | undefined;
+  const run = async (item: T) => {
+    queue.concurrency = inFlight.target;
+    if (failure !== undefined) throw failure.error;
+    try {
+      return await work(item);
+    } catch (error) {
+      failure ??= { error };
+      throw error;
+    }
+  };
+  const running = items.map((item) => queue.add(() => run(item)));
+  await Promise.allSettled(running);
+  return Promise.all(running);
 }

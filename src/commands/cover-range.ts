@@ -6,7 +6,7 @@ import {
   runBackfill,
 } from '../backfill/run-backfill.ts';
 import { createCappedBudget } from '../budget/request-budget.ts';
-import { systemClock } from '../clock.ts';
+import { systemClock, outlast } from '../clock.ts';
 import { holderOf } from '../crawl/plan/plan-datasets.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
 import { isGap } from '../ledger/stored-coverage.ts';
@@ -14,7 +14,6 @@ import type { EstimateOutcome } from '../read/row-estimates.ts';
 import type { Unfit } from '../read/quarantined.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { formatRange, type Range } from '../range.ts';
-import { outlast } from '../retry.ts';
 import { commandLine } from '../terminal/program-name.ts';
 import { type Invocation, type OpenedHost, reportError } from './run-command.ts';
 import { absentLine, gapLine, missingLine, noteOnCut, printSummary, refusedLine } from './summary.ts';

@@ -1,11 +1,10 @@
-import { Command } from 'commander';
 import { join } from 'node:path';
+import { Command } from 'commander';
 import { EXIT } from '../errors.ts';
 import { nearestName } from '../nearest.ts';
 import { packageRoot } from '../package.ts';
 import { SETTING_NAMES } from '../settings/config.ts';
-import { watchStdout } from '../terminal/stdout.ts';
-import { protectTerminal, wrap } from '../terminal/terminal.ts';
+import { watchStdout, protectTerminal, wrap } from '../terminal/terminal.ts';
 
 const ABOUT = `
 Settings, from the environment and from .env in the working directory:

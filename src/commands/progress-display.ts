@@ -7,9 +7,9 @@ import { formatDuration, lengthOf, type Range } from '../range.ts';
 import type { Config } from '../settings/config.ts';
 import { terminal } from '../terminal/terminal.ts';
 import { formatNumber } from './table.ts';
-import type { InFlight } from '../budget/in-flight.ts';
+import type { InFlight } from '../budget/request-budget.ts';
 import type { PageEvent } from '../crawl/crawl-context.ts';
-import { countProgress, percentOf, type Progress } from '../status/progress.ts';
+import { countProgress, percentOf, type Progress } from './summary.ts';
 
 /** Bars at the bottom of a terminal, lines elsewhere, or nothing. */
 export type ProgressStyle = 'bars' | 'text' | 'json' | 'quiet';

@@ -1,5 +1,5 @@
 import { openStore, type Store } from '../app/open-store.ts';
-import { systemClock, unixSeconds } from '../clock.ts';
+import { systemClock, unixSeconds, outlastDatabase } from '../clock.ts';
 import { faultOfName } from '../dataset/dataset.ts';
 import { datasetNames } from '../dataset/load-jobs.ts';
 import {
@@ -14,7 +14,6 @@ import {
 } from '../errors.ts';
 import { createLogger, type Logger } from '../logger.ts';
 import { formatDuration } from '../range.ts';
-import { outlastDatabase } from '../retry.ts';
 import { type Config, readConfig } from '../settings/config.ts';
 import { withCommands } from '../terminal/program-name.ts';
 import { endedAfter, FINISHING_MS, ignoreOtherSignals, type Stop, stopOnSignals } from '../stop.ts';

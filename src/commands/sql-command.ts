@@ -8,7 +8,7 @@ import { openRestricted } from '../migrate/reader.ts';
 import { runSql, streamSql } from '../read/free-sql.ts';
 import { DatabaseUnavailableError, EXIT, type ExitCode, UsageError, DatabaseError } from '../errors.ts';
 import { commandLine } from '../terminal/program-name.ts';
-import { stdoutGone, writeOut } from '../terminal/stdout.ts';
+import { stdoutGone, writeOut } from '../terminal/terminal.ts';
 import { examples } from './option-words.ts';
 import { type Invocation, runCommand, withStore, withStoreOnce } from './run-command.ts';
 import { runPrompt, hasText, splitSql } from './prompt.ts';

@@ -1,15 +1,22 @@
 import type { Command } from 'commander';
 import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
-import { SIMULATED } from '../ledger/stored-network.ts';
+import { SIMULATED } from '../ledger/stored-settings.ts';
 import { SILENT_SECONDS, type Spending } from '../ledger/workers.ts';
 import type { LookupCounts } from '../ledger/subjects.ts';
 import { EXIT, type ExitCode, UsageError } from '../errors.ts';
 import { formatDuration, formatRange, formatTime, lengthOf, parseDuration, parseTime } from '../range.ts';
 import type { CollectionReport, WalkReport } from '../status/collections.ts';
-import { ageOf, type RestingLag, restingLagsOf, STILL_HEAD_SECONDS } from '../status/lag.ts';
+import {
+  ageOf,
+  type RestingLag,
+  restingLagsOf,
+  STILL_HEAD_SECONDS,
+  type DatasetReport,
+  readReport,
+  type Report,
+} from '../status/report.ts';
 import { followedDatasets, readinessOf, sayReasons } from '../status/readiness.ts';
-import { type DatasetReport, readReport, type Report } from '../status/report.ts';
 import { commandLine } from '../terminal/program-name.ts';
 import { examples } from './option-words.ts';
 import { type Invocation, runCommand, withStore } from './run-command.ts';

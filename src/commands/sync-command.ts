@@ -1,7 +1,16 @@
 import type { Command } from 'commander';
 import { openCrawl } from '../app/open-crawl.ts';
 import { openStore } from '../app/open-store.ts';
-import { systemClock, every, type Clock } from '../clock.ts';
+import {
+  systemClock,
+  every,
+  type Clock,
+  OUTAGE,
+  outlast,
+  retry,
+  type RetryContext,
+  type RetryOptions,
+} from '../clock.ts';
 import { runDaemon } from '../daemon/daemon.ts';
 import {
   chooseDatasets,
@@ -12,11 +21,10 @@ import {
   type Dataset,
 } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
-import { networkName } from '../ledger/stored-network.ts';
+import { networkName } from '../ledger/stored-settings.ts';
 import { nameOfProcess } from '../ledger/workers.ts';
 import { EXIT, type ExitCode, isAbort, messageOf, ServerChangedError, UsageError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { OUTAGE, outlast, retry, type RetryContext, type RetryOptions } from '../retry.ts';
 import type { Schedule } from '../settings/schedule.ts';
 import { datasetList, examples } from './option-words.ts';
 import {

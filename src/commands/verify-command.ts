@@ -3,7 +3,7 @@ import { openCrawl } from '../app/open-crawl.ts';
 import { chooseDatasets, splitKinds } from '../dataset/dataset.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { EXIT, type ExitCode, IncompleteError, isAbort, UsageError } from '../errors.ts';
-import { tablesOf } from '../export/tables-of.ts';
+import { tablesOf } from '../export/write-rows.ts';
 import { withExistingLake } from '../lake/open-lake.ts';
 import { verifyLake } from '../lake/verify-lake.ts';
 import type { Session } from '../postgres/database.ts';

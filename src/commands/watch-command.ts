@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Store } from '../app/open-store.ts';
-import { MAINNET, readNetwork } from '../ledger/stored-network.ts';
+import { MAINNET, readNetwork } from '../ledger/stored-settings.ts';
 import { addWatch, readWatched, removeWatch, type Watched } from '../ledger/subjects.ts';
 import { EXIT, type ExitCode, UsageError } from '../errors.ts';
 import { formatTime } from '../range.ts';

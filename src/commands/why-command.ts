@@ -18,15 +18,14 @@ import {
 import { EXIT, type ExitCode, UsageError, EtlError } from '../errors.ts';
 import { DAY, formatTime, parseTime, type Range, spanOfSecond } from '../range.ts';
 import { commandLine } from '../terminal/program-name.ts';
-import { parseHash } from '../ton/hash.ts';
+import { parseHash } from '../ton/address.ts';
 import { examples } from './option-words.ts';
 import { closeAfter, type Invocation, runCommand, withHost, withStore } from './run-command.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownTablesOf } from '../tables/describe.ts';
 import type { Database } from '../postgres/database.ts';
 import { parseCanonical } from '../dataset/declaration/record.ts';
-import { hash, optionalHash } from '../records/members/form.ts';
-import { requiredCount } from '../records/members/scalar.ts';
+import { hash, optionalHash, requiredCount } from '../records/members.ts';
 import type { ApiClient } from '../api/client.ts';
 
 export function defineWhy(command: Command): void {

@@ -8,8 +8,7 @@ import type { Partitions } from '../write/target.ts';
 import type { Logger } from '../logger.ts';
 import type { Range } from '../range.ts';
 import type { NetworkGuard } from './source-guard.ts';
-import type { Density, LimitTrust, PageSize } from './page-size.ts';
-import type { LtBounds } from './lt-bounds.ts';
+import type { Density, LimitTrust, PageSize, LtBounds } from './request-bounds.ts';
 
 /** What was learned about a dataset's pages, shared by all readers of this process. */
 export interface Tuning {

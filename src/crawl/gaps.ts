@@ -3,8 +3,7 @@ import { keepGap, readGaps, renewGap, type Gap } from '../ledger/stored-coverage
 import { blocksNotStored } from '../read/bounding-blocks.ts';
 import { BadResponseError, EtlError, isNotServed, MissingBlockError } from '../errors.ts';
 import { common, formatRange, formatTime, union, without, type Range } from '../range.ts';
-import { blockKey, misplacedBlocks } from '../ton/block-key.ts';
-import { isOfMasterchain, MASTERCHAIN } from '../ton/shard.ts';
+import { blockKey, misplacedBlocks, isOfMasterchain, MASTERCHAIN } from '../ton/shard.ts';
 import type { CrawlContext } from './crawl-context.ts';
 import {
   brokenLinks,

@@ -4,11 +4,16 @@ import type { Priority } from '../budget/request-budget.ts';
 import { parseCanonical } from '../dataset/declaration/record.ts';
 import type { Params } from '../dataset/paginators/paginator.ts';
 import { ApiTimeoutError, NoEndpointError, NoIndexError, NotFoundError } from '../errors.ts';
-import { blockKey, misplacedBlocks } from '../ton/block-key.ts';
-import { createPageSize, type PageSize } from './page-size.ts';
-import { hash, shard, seqno } from '../records/members/form.ts';
-import { requiredInt } from '../records/members/scalar.ts';
-import { isOfMasterchain, MASTERCHAIN, MASTERCHAIN_SHARD, overlaps } from '../ton/shard.ts';
+import {
+  blockKey,
+  misplacedBlocks,
+  isOfMasterchain,
+  MASTERCHAIN,
+  MASTERCHAIN_SHARD,
+  overlaps,
+} from '../ton/shard.ts';
+import { createPageSize, type PageSize } from './request-bounds.ts';
+import { hash, shard, seqno, requiredInt } from '../records/members.ts';
 
 /* The chain as the source shows it: the ends of its index, visible blocks, and the links between them. */
 

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import type { ApiClient, GetRequest } from '../api/client.ts';
 import type { Clock } from '../clock.ts';
 import { canonicalOf } from '../dataset/declaration/record.ts';
-import { hash, seqno } from '../records/members/form.ts';
-import { networkChanged, chainChanged, type ChainBlock } from '../ledger/stored-network.ts';
+import { hash, seqno } from '../records/members.ts';
+import { networkChanged, chainChanged, type ChainBlock } from '../ledger/stored-settings.ts';
 import {
   type WrongNetworkError,
   ApiUnavailableError,

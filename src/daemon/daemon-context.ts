@@ -1,10 +1,9 @@
-import { every } from '../clock.ts';
+import { every, type OutageLog, outlast } from '../clock.ts';
 import { alsoOnPage, type CrawlContext } from '../crawl/crawl-context.ts';
 import type { Planner } from '../crawl/streams/planner.ts';
 import type { ChainInfo } from '../crawl/source-chain.ts';
 import type { Watermark } from '../crawl/watermark/watermark.ts';
 import type { Collection, Dataset } from '../dataset/dataset.ts';
-import { type OutageLog, outlast } from '../retry.ts';
 import type { Config } from '../settings/config.ts';
 import type { Stop } from '../stop.ts';
 

@@ -2,7 +2,7 @@ import { Cron } from 'croner';
 import { watermarkNotKnown, type Watermark } from '../crawl/watermark/watermark.ts';
 import { keepWanted, readWanted } from '../ledger/stored-coverage.ts';
 import { formatRange, HOUR, lengthOf, parseTime } from '../range.ts';
-import { createOutageLog } from '../retry.ts';
+import { createOutageLog, unixSeconds, createInterruptibleSleep, type Clock } from '../clock.ts';
 import { followedDatasets } from '../status/readiness.ts';
 import { collectionLoops } from './collections-loop.ts';
 import { runRounds, waitFor, type DaemonContext, type ChainPosition } from './daemon-context.ts';
@@ -18,7 +18,6 @@ import {
   tailPeriodSeconds,
   delayOf,
 } from '../dataset/tail-pace.ts';
-import { unixSeconds, createInterruptibleSleep, type Clock } from '../clock.ts';
 import { crawlLease, readLeases, backfill } from '../crawl/streams/read-leases.ts';
 import { splitAtArchive, type Want, firstReadings, secondReadings } from '../crawl/streams/planner.ts';
 import { type Dataset, chooseDatasets } from '../dataset/dataset.ts';

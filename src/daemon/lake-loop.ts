@@ -2,7 +2,7 @@ import { keepAlive, takeDuty } from '../ledger/leases.ts';
 import { keepSetting, readSetting, type Settings } from '../ledger/stored-settings.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { concernsRun, EtlError, LakeBusyError, LakeError, messageOf } from '../errors.ts';
-import { tablesOf } from '../export/tables-of.ts';
+import { tablesOf } from '../export/write-rows.ts';
 import { withLake } from '../lake/open-lake.ts';
 import { exportLake } from '../lake/export-lake.ts';
 import { untilAborted } from '../stop.ts';

@@ -14,7 +14,7 @@ import { readFoundWatermark, saveWatermark } from '../ledger/stored-settings.ts'
 import { requireOwnSchema } from '../postgres/database.ts';
 import { takeDuty } from '../ledger/leases.ts';
 import { formatTime } from '../range.ts';
-import { STILL_HEAD_SECONDS } from '../status/lag.ts';
+import { STILL_HEAD_SECONDS } from '../status/report.ts';
 
 interface LeaderOptions {
   readonly context: CrawlContext;

@@ -16,7 +16,7 @@ import { commandLine } from '../terminal/program-name.ts';
 import type { Config, Choices } from '../settings/config.ts';
 import { watermarkNotKnown, type Watermark } from '../crawl/watermark/watermark.ts';
 import type { ChainInfo } from '../crawl/source-chain.ts';
-import { chainMismatch, networkMismatch, readNetwork } from '../ledger/stored-network.ts';
+import { chainMismatch, networkMismatch, readNetwork } from '../ledger/stored-settings.ts';
 import { EtlError, isAbort, NoEndpointError, NotFoundError } from '../errors.ts';
 import { ifThere } from '../files.ts';
 import { endedAfter } from '../stop.ts';

@@ -10,12 +10,15 @@ import {
   type TableRows,
   atOneMoment,
   stateOf,
+  describeTable,
 } from '../read/table-rows.ts';
 import { coveredBy, gradeOf, isRead } from '../read/grade-of.ts';
-import type { ExportedTable } from './tables-of.ts';
 import { makeFolder } from '../files.ts';
 import { without, type Range } from '../range.ts';
 import type { Stop } from '../stop.ts';
+import type { AnyJob, Dataset } from '../dataset/dataset.ts';
+import { ownTablesOf } from '../tables/describe.ts';
+import type { Table } from '../dataset/declaration/row-layout.ts';
 
 /** Bytes that are written at once: the server sends row by row. */
 const PIECE = 2 ** 20;
@@ -116,4 +119,25 @@ export async function exportCsv(options: CsvOptions): Promise<boolean> {
     onFile(file);
   }
   return true;
+}
+
+/** A table of the database, and the dataset that it belongs to. */
+export interface ExportedTable {
+  readonly table: Table;
+  readonly facts: TableDescription;
+  /** Its coverage tells which seconds of the table are complete. Rows from other datasets are included. */
+  readonly dataset: string;
+}
+
+export function tablesOf(
+  chosen: readonly Dataset<AnyJob>[],
+  available: readonly Dataset<AnyJob>[],
+): ExportedTable[] {
+  return chosen.flatMap((dataset) =>
+    ownTablesOf(dataset, available).map(([, table]) => ({
+      table,
+      facts: describeTable(table),
+      dataset: dataset.name,
+    })),
+  );
 }

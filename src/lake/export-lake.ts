@@ -1,18 +1,25 @@
 import { rm, stat } from 'node:fs/promises';
 import type { Database } from '../postgres/database.ts';
-import { networkName, readNetwork } from '../ledger/stored-network.ts';
+import { networkName, readNetwork } from '../ledger/stored-settings.ts';
 import { coveredBy, isRead } from '../read/grade-of.ts';
 import { atOneMoment, isSameState, stateOf, type RowsState } from '../read/table-rows.ts';
 import { concernsRun, EtlError, LakeAwayError, LakeError, WrongDatabaseError } from '../errors.ts';
 import { spanOfSecond, without, type Range, HOUR, formatRange, lengthOf } from '../range.ts';
 import type { Stop } from '../stop.ts';
-import { commit, readLog, restoreParts, type LogChange, type TableLog } from './delta-log.ts';
+import { commit, readLog, restoreParts, type LogChange, type TableLog, lakeColumns } from './delta-log.ts';
 import { type Lake, digestOf, missing, withFiles } from './lake.ts';
-import type { ExportedTable } from '../export/tables-of.ts';
-import { lakeColumns } from './delta-actions.ts';
-import { daysOf, dayOf, type Part, pathOf } from './part.ts';
-import { doubtedGrades, gradesOf, isCovered, LOWEST, lowerOf } from './grades.ts';
-import { writeRows } from '../export/write-rows.ts';
+import { type ExportedTable, writeRows } from '../export/write-rows.ts';
+import {
+  daysOf,
+  dayOf,
+  type Part,
+  pathOf,
+  doubtedGrades,
+  gradesOf,
+  isCovered,
+  LOWEST,
+  lowerOf,
+} from './part.ts';
 import { schemaVersion, version } from '../package.ts';
 import { periodOf } from '../write/target.ts';
 

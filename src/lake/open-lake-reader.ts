@@ -4,7 +4,7 @@ import { loadDatasets } from '../dataset/load-jobs.ts';
 import type { TextResult } from '../postgres/row-streams.ts';
 import { literal } from '../tables/describe.ts';
 import { DatabaseError, EtlError, messageOf, UsageError } from '../errors.ts';
-import { tablesOf, type ExportedTable } from '../export/tables-of.ts';
+import { tablesOf, type ExportedTable } from '../export/write-rows.ts';
 import type { Engine } from './engine.ts';
 import { ifThere } from '../files.ts';
 import { absent } from './lake.ts';

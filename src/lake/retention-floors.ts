@@ -3,16 +3,15 @@ import { type Database, readClock } from '../postgres/database.ts';
 import { floorsOf, findExpired, type Expired, type Kept } from '../write/take-out.ts';
 import { readSavedWatermark } from '../ledger/stored-settings.ts';
 import type { PartitionSize } from '../write/target.ts';
-import { tablesOf, type ExportedTable } from '../export/tables-of.ts';
+import { tablesOf, type ExportedTable } from '../export/write-rows.ts';
 import { withLake } from './open-lake.ts';
 import { readLastWrite } from '../write/certificates.ts';
 import { coveredBy } from '../read/grade-of.ts';
 import { countBrokenSeals, isSameState, stateOf } from '../read/table-rows.ts';
 import { common, formatRange, without, type Range } from '../range.ts';
 import { readLog } from './delta-log.ts';
-import { lostGrade } from './grades.ts';
+import { lostGrade, type Part } from './part.ts';
 import type { Lake } from './lake.ts';
-import type { Part } from './part.ts';
 import { faultsOf } from './verify-lake.ts';
 
 interface Keeping {

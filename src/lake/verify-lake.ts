@@ -1,11 +1,10 @@
 import { stat } from 'node:fs/promises';
 import * as z from 'zod';
 import type { TableDescription } from '../read/table-rows.ts';
-import type { ExportedTable } from '../export/tables-of.ts';
+import type { ExportedTable } from '../export/write-rows.ts';
 import { formatRange, intersect, isInside } from '../range.ts';
 import type { Stop } from '../stop.ts';
-import { readLog, tablesIn, type TableLog } from './delta-log.ts';
-import { keyHash } from './delta-actions.ts';
+import { readLog, tablesIn, type TableLog, keyHash } from './delta-log.ts';
 import { digestOf, withFiles, type Lake } from './lake.ts';
 import type { Part } from './part.ts';
 

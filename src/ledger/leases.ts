@@ -1,7 +1,6 @@
 import { sql, type SQL, type SQLWrapper } from 'drizzle-orm';
 import * as z from 'zod';
-import type { OtherReaders } from '../budget/in-flight.ts';
-import type { Priority } from '../budget/request-budget.ts';
+import type { OtherReaders, Priority } from '../budget/request-budget.ts';
 import { LeaseLostError } from '../errors.ts';
 import { toMultirangeText, type Range } from '../range.ts';
 import {

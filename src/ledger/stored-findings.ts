@@ -1,14 +1,12 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
-import { systemClock } from '../clock.ts';
+import { systemClock, CONFLICT, retry } from '../clock.ts';
 import { toMultirangeText, toRangeText, type Range, spanOfSecond } from '../range.ts';
-import { CONFLICT, retry } from '../retry.ts';
 import { type Database, type Session, writeTransaction, oneValue } from '../postgres/database.ts';
 import { bare, multirangeParam, rangeParam, spanOfRow, spansOfRow } from '../postgres/sql.ts';
 import { coverage } from '../tables/etl/coverage.ts';
-import { findings } from '../tables/etl/findings.ts';
+import { findings, writes } from '../tables/etl/verification.ts';
 import { coveredOf, type Stream, ofStream } from './stored-coverage.ts';
-import { writes } from '../tables/etl/verification.ts';
 import { LONGEST_TRACE } from '../tables/ton/traces.ts';
 
 /** Name of the check that compares stored rows with the source. */

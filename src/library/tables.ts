@@ -28,11 +28,18 @@ export {
   shard_states,
 } from '../tables/ton/blocks.ts';
 export { dns_auctions, dns_records } from '../tables/ton/dns-records.ts';
-export { jetton_burns, jetton_masters, jetton_transfers, jetton_wallets } from '../tables/ton/jettons.ts';
+export {
+  jetton_burns,
+  jetton_masters,
+  jetton_transfers,
+  jetton_wallets,
+  nft_collections,
+  nft_items,
+  nft_sales,
+  nft_transfers,
+} from '../tables/ton/jettons.ts';
 export { messages } from '../tables/ton/messages.ts';
 export { multisig_wallets, multisig_orders, multisig_order_actions } from '../tables/ton/multisig.ts';
-export { nft_collections, nft_items, nft_sales, nft_transfers } from '../tables/ton/nfts.ts';
-export { nominator_events, nominator_pool_events, nominator_pools } from '../tables/ton/nominator-pools.ts';
 export { traces, trace_nodes } from '../tables/ton/traces.ts';
 export { transactions } from '../tables/ton/transactions.ts';
 export {
@@ -43,5 +50,8 @@ export {
   validator_complaints,
   complaint_votes,
   validator_events,
+  nominator_events,
+  nominator_pool_events,
+  nominator_pools,
 } from '../tables/ton/validators.ts';
 export { vesting_contracts } from '../tables/ton/vesting-contracts.ts';

@@ -3,8 +3,7 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { UsageError, EtlError } from '../errors.ts';
 import { type Database, type Session, openDatabase, readsOnly } from '../postgres/database.ts';
-import { systemClock } from '../clock.ts';
-import { CONFLICT, retry } from '../retry.ts';
+import { systemClock, CONFLICT, retry } from '../clock.ts';
 import { parsePostgres, withLogin } from '../settings/postgres-url.ts';
 
 /** The two roles. They exist once for all databases of a server. */

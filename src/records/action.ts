@@ -1,5 +1,17 @@
 import * as z from 'zod';
-import { ADDRESS, address, hash, optionalHash } from './members/form.ts';
+import {
+  ADDRESS,
+  address,
+  hash,
+  optionalHash,
+  finality,
+  flag,
+  freeForm,
+  int,
+  requiredInt64,
+  requiredSeconds,
+  timeOf,
+} from './members.ts';
 import { canonicalOf, type Extra, isObject } from '../dataset/declaration/record.ts';
 import {
   column,
@@ -11,7 +23,6 @@ import {
 } from '../dataset/declaration/row-layout.ts';
 import { actionPath, type ActionColumn } from '../tables/ton/action-members.ts';
 import { action_accounts, action_transactions, actions } from '../tables/ton/actions.ts';
-import { finality, flag, freeForm, int, requiredInt64, requiredSeconds, timeOf } from './members/scalar.ts';
 
 /**
  * One element of `actions` of GET /api/v3/actions, and of a trace that was requested with them. The members of

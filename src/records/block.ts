@@ -1,10 +1,22 @@
 import * as z from 'zod';
-import { hash, optionalHash, seqno, shard, workchain } from './members/form.ts';
+import {
+  hash,
+  optionalHash,
+  seqno,
+  shard,
+  workchain,
+  count,
+  flag,
+  int,
+  requiredInt,
+  requiredInt64,
+  requiredSeconds,
+  timeOf,
+} from './members.ts';
 import { column, elsewhere, spread, rowLayoutOf, type Put } from '../dataset/declaration/row-layout.ts';
 import type { Extra } from '../dataset/declaration/record.ts';
 import { block_parents, blocks } from '../tables/ton/blocks.ts';
-import { count, flag, int, requiredInt, requiredInt64, requiredSeconds, timeOf } from './members/scalar.ts';
-import { blockKey, isPlaced, misplacedBlocks } from '../ton/block-key.ts';
+import { blockKey, isPlaced, misplacedBlocks } from '../ton/shard.ts';
 import type { Joins, Predecessor } from '../dataset/paginators/paginator.ts';
 
 const id = { workchain: requiredInt, shard: z.string(), seqno: requiredInt };

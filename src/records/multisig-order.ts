@@ -1,6 +1,17 @@
-import { account, addresses, optionalAddress, optionalHash } from './members/form.ts';
 import * as z from 'zod';
-import { digits, flag, freeForm, int, requiredInt64, text, wideDigits } from './members/scalar.ts';
+import {
+  account,
+  addresses,
+  optionalAddress,
+  optionalHash,
+  digits,
+  flag,
+  freeForm,
+  int,
+  requiredInt64,
+  text,
+  wideDigits,
+} from './members.ts';
 
 const orderAction = z.strictObject({
   destination: optionalAddress,

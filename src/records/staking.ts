@@ -1,5 +1,5 @@
 import { CROSS_CHECKED } from '../dataset/job.ts';
-import { window } from '../dataset/paginators/window.ts';
+import { window } from '../dataset/paginators/forward.ts';
 
 /*
  * Settings that the streams about validators and nominator pools share. The server answers them from a copy of the

@@ -1,11 +1,9 @@
 import * as z from 'zod';
-import { account, optionalAddress, optionalHash, hash } from './members/form.ts';
-import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/declaration/record.ts';
-import { type RowsOf, column, memberAt } from '../dataset/declaration/row-layout.ts';
-import type { nft_collections, nft_items } from '../tables/ton/nfts.ts';
-import type { nft_descriptions } from '../tables/ton/address-book.ts';
-import type { Asked } from '../dataset/collection.ts';
 import {
+  account,
+  optionalAddress,
+  optionalHash,
+  hash,
   flag,
   freeForm,
   requiredInt64,
@@ -13,7 +11,12 @@ import {
   digits,
   requiredSeconds,
   text,
-} from './members/scalar.ts';
+} from './members.ts';
+import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/declaration/record.ts';
+import { type RowsOf, column, memberAt } from '../dataset/declaration/row-layout.ts';
+import type { nft_collections, nft_items } from '../tables/ton/jettons.ts';
+import type { nft_descriptions } from '../tables/ton/address-book.ts';
+import type { Asked } from '../dataset/collection.ts';
 import type { PositionMembers } from '../dataset/paginators/paginator.ts';
 
 /** One element of `nft_collections` of GET /api/v3/nft/collections, and `collection` of an item. */

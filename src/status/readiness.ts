@@ -2,8 +2,14 @@ import { chooseDatasets, type Dataset } from '../dataset/dataset.ts';
 import { formatDuration, formatRange, lengthOf, without, type Range } from '../range.ts';
 import type { Schedule } from '../settings/schedule.ts';
 import { SILENT_SECONDS } from '../ledger/workers.ts';
-import { ageOf, longestHeadAgeOf, longestLagOf, type LagLimits } from './lag.ts';
-import type { DatasetReport, Report } from './report.ts';
+import {
+  ageOf,
+  longestHeadAgeOf,
+  longestLagOf,
+  type LagLimits,
+  type DatasetReport,
+  type Report,
+} from './report.ts';
 
 /** A reason for not being ready, in a form that does not change with the clock alone. */
 interface ReadinessReason {

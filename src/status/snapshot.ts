@@ -1,8 +1,7 @@
 import { unixSeconds, type Clock } from '../clock.ts';
 import type { Config } from '../settings/config.ts';
 import { type CrawlContext, noDiskGuard } from '../crawl/crawl-context.ts';
-import { longestLagOf } from './lag.ts';
-import { readReport, type Report } from './report.ts';
+import { longestLagOf, readReport, type Report } from './report.ts';
 import { longestAgeOf, titleOf } from './collections.ts';
 import type { AnyJob, Collection, Dataset } from '../dataset/dataset.ts';
 import { countLookups } from '../ledger/subjects.ts';

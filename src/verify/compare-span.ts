@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { Priority } from '../budget/request-budget.ts';
+import { type Priority, allInFlight } from '../budget/request-budget.ts';
 import { askPage } from '../crawl/streams/page.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import {
@@ -25,14 +25,13 @@ import { columnsWithFindings, type RightRow, DEEP, differsText, SEAL } from '../
 import { isInside, spanOfSecond, union, type Range, without, common, type Stretch } from '../range.ts';
 import { type Finding, type NamedRow, type Checked, spansOf, type VerifyContext } from './checks/check.ts';
 import type { FillContext } from '../crawl/streams/read-leases.ts';
-import { allInFlight } from '../budget/in-flight.ts';
 import { confirmDue, readLastWrite } from '../write/certificates.ts';
 import { logChecks, type Verified } from './verify.ts';
 import { keepFindings } from './keep-findings.ts';
 import { databaseTime, writeTransaction, type Session } from '../postgres/database.ts';
 import { unseal, keyHash } from '../write/seals.ts';
 import { targetOf } from '../write/target.ts';
-import { CONFLICT, retry } from '../retry.ts';
+import { CONFLICT, retry } from '../clock.ts';
 import { during } from '../postgres/sql.ts';
 import type { Table } from '../dataset/declaration/row-layout.ts';
 

@@ -14,14 +14,20 @@ import {
   rowsBySecond,
   secondsOfEach,
 } from './compare-span.ts';
-import { certifiedOf, rowsReadBy, toChecked, type Verified, verifyRange } from './verify.ts';
+import {
+  certifiedOf,
+  rowsReadBy,
+  toChecked,
+  type Verified,
+  verifyRange,
+  withdrawDependents,
+} from './verify.ts';
 import { SECOND_READING } from './checks/every-check.ts';
 import { spansOf } from './checks/check.ts';
 import { scopeOf } from '../dataset/job.ts';
 import type { Session } from '../postgres/database.ts';
 import { closeDays } from '../ledger/stored-coverage.ts';
 import { DEEP } from '../ledger/stored-findings.ts';
-import { withdrawDependents } from './dependencies.ts';
 import { repairRange, withVerified, type RepairContext } from './repair.ts';
 
 /** How much of a table was compared with the source, row by row. */

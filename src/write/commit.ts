@@ -46,7 +46,7 @@ import { type Partitions, byRank, lockTables } from './target.ts';
 import { withdrawVerified, checkedAmong, noteWrites, unverify, type Changed } from './certificates.ts';
 import { readFloors } from '../ledger/stored-settings.ts';
 import { pages } from '../tables/etl/pages.ts';
-import { CONFLICT, retry, type RetryContext } from '../retry.ts';
+import { CONFLICT, retry, type RetryContext } from '../clock.ts';
 
 /**
  * One transaction that writes rows: the parts that differ between a page, a response, a released record and an import.

@@ -16,7 +16,7 @@ import { insertLease, type Lease, endStrayCopies } from '../ledger/leases.ts';
 import { keyText } from './compare-rows.ts';
 import { unseal, dropSeals } from './seals.ts';
 import { noteWrites, removeRows, unverify, isWrittenSince } from './certificates.ts';
-import { findings } from '../tables/etl/findings.ts';
+import { findings } from '../tables/etl/verification.ts';
 import { traces } from '../tables/ton/traces.ts';
 import { coverage, leases, refused, wanted } from '../tables/etl/coverage.ts';
 import { multirangeParam, bare, spanOfRow } from '../postgres/sql.ts';
@@ -27,7 +27,7 @@ import { quarantine } from '../tables/etl/quarantine.ts';
 import { DatabaseConflictError, UsageError } from '../errors.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownTablesOf, factsOf } from '../tables/describe.ts';
-import { CONFLICT, retry, type RetryContext } from '../retry.ts';
+import { CONFLICT, retry, type RetryContext } from '../clock.ts';
 
 /* Takes seconds out of what is stored: holes that are read again, and what retention does not keep. */
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { formatAddress, parseAddress } from '../../src/ton/address.ts';
-import { parseHash } from '../../src/ton/hash.ts';
+import { formatAddress, parseAddress, parseHash } from '../../src/ton/address.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { hasCorpus, NO_CORPUS, readCorpus } from '../support/shared-data.ts';
 

@@ -2,8 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { createApiClient, type ApiClient, type ApiClientOptions } from '../../src/api/client.ts';
-import { createInFlight } from '../../src/budget/in-flight.ts';
-import type { Budget } from '../../src/budget/request-budget.ts';
+import { createInFlight, type Budget } from '../../src/budget/request-budget.ts';
 import { systemClock } from '../../src/clock.ts';
 
 export type HttpResponse = (request: IncomingMessage, response: ServerResponse, body: string) => void;

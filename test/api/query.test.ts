@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toQuery } from '../../src/api/prepare.ts';
+import { toQuery } from '../../src/api/client.ts';
 import { UsageError } from '../../src/errors.ts';
 
 test('parameters keep their order, arrays become repeated keys, undefined is left out', () => {

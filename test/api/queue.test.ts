@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createInFlight, type InFlight } from '../../src/budget/in-flight.ts';
+import { createInFlight, type InFlight, PRIORITIES, type Priority } from '../../src/budget/request-budget.ts';
 import { systemClock, linkSignals } from '../../src/clock.ts';
-import { PRIORITIES, type Priority } from '../../src/budget/request-budget.ts';
 import { json, startFakeApi, type HttpResponse, type FakeApi } from './fake-api.ts';
 
 let api: FakeApi;

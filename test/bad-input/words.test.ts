@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parseAddress } from '../../src/ton/address.ts';
+import { parseAddress, parseHash } from '../../src/ton/address.ts';
 import { readConfig, SETTING_NAMES } from '../../src/settings/config.ts';
 import { UsageError, type EtlError } from '../../src/errors.ts';
-import { parseHash } from '../../src/ton/hash.ts';
 import { parseDuration, parseRange, parseTime } from '../../src/range.ts';
 import { readFault } from '../../src/simulator/faults.ts';
 import { splitSql } from '../../src/commands/prompt.ts';

@@ -5,7 +5,7 @@ import {
   MOST_IN_FLIGHT,
   type InFlight,
   type OtherReaders,
-} from '../../src/budget/in-flight.ts';
+} from '../../src/budget/request-budget.ts';
 
 interface Source {
   /** Milliseconds of a response if the source is idle. */

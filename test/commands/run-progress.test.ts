@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createInFlight } from '../../src/budget/in-flight.ts';
+import { createInFlight } from '../../src/budget/request-budget.ts';
 import { systemClock } from '../../src/clock.ts';
 import { trackRun, type WaitsFor, overallWords } from '../../src/commands/progress-display.ts';
 

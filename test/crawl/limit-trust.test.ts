@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createLimitTrust, type SpanTrust } from '../../src/crawl/page-size.ts';
+import { createLimitTrust, type SpanTrust } from '../../src/crawl/request-bounds.ts';
 
 const SPAN = { from: 0, to: 100 };
 

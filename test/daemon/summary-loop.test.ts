@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createInFlight } from '../../src/budget/in-flight.ts';
+import { createInFlight } from '../../src/budget/request-budget.ts';
 import { createStats } from '../../src/api/attempt.ts';
 import { createSummaryLoop } from '../../src/commands/sync-command.ts';
 import type { Snapshot } from '../../src/status/snapshot.ts';

@@ -8,7 +8,7 @@ import { rawOf, RecordView } from '../../src/dataset/bytes/view.ts';
 import { elsewhere, spread } from '../../src/dataset/declaration/row-layout.ts';
 import { ACCOUNT } from '../../src/ton/address.ts';
 import { SHARD } from '../../src/ton/shard.ts';
-import { ADDRESS } from '../../src/records/members/form.ts';
+import { ADDRESS } from '../../src/records/members.ts';
 import { runs } from '../support/thorough.ts';
 
 const inner = z.strictObject({ id: z.string(), on: z.boolean().nullish() });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';
 import { openDatabase } from '../../src/postgres/database.ts';
-import { tablesOf } from '../../src/export/tables-of.ts';
+import { tablesOf } from '../../src/export/write-rows.ts';
 import { readLog, tablesIn } from '../../src/lake/delta-log.ts';
 import { withLake, directoryStore } from '../../src/lake/open-lake.ts';
 import { openLakeReader } from '../../src/lake/open-lake-reader.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type * as z from 'zod';
 import { canonicalOf } from '../../src/dataset/declaration/record.ts';
-import * as form from '../../src/records/members/form.ts';
-import * as scalar from '../../src/records/members/scalar.ts';
+import * as members from '../../src/records/members.ts';
 import { formatAddress, readAddress } from '../../src/ton/address.ts';
 import { readShard } from '../../src/ton/shard.ts';
 
@@ -24,7 +23,7 @@ const SAME: readonly (readonly [
 ])[] = [
   [
     'an account',
-    form.account,
+    members.account,
     RAW,
     [
       RAW.toLowerCase(),
@@ -34,10 +33,10 @@ const SAME: readonly (readonly [
       Buffer.from(formatAddress(RAW), 'base64url').toString('base64'),
     ],
   ],
-  ['an address', form.address, RAW, [RAW.toLowerCase(), formatAddress(RAW)]],
+  ['an address', members.address, RAW, [RAW.toLowerCase(), formatAddress(RAW)]],
   [
     'a hash',
-    form.hash,
+    members.hash,
     HASH,
     [
       HEX,
@@ -47,33 +46,33 @@ const SAME: readonly (readonly [
       HASH.replaceAll('+', '-').replaceAll('/', '_'),
     ],
   ],
-  ['a key', form.optionalKey, HEX.toUpperCase(), [HEX, `0x${HEX}`, HASH, HASH.replace('=', '')]],
+  ['a key', members.optionalKey, HEX.toUpperCase(), [HEX, `0x${HEX}`, HASH, HASH.replace('=', '')]],
   [
     'a shard',
-    form.shard,
+    members.shard,
     '8000000000000000',
     ['-9223372036854775808', '9223372036854775808', -(2n ** 63n), '0x8000000000000000'],
   ],
-  ['a deep shard', form.shard, '20000000000000', ['9007199254740992', 2 ** 53, '0020000000000000']],
-  ['a workchain', form.workchain, -1, ['-1']],
-  ['a seqno', form.seqno, 7, ['7', '007']],
-  ['a status', form.accountStatus, 'uninit', ['uninitialized', 'UNINIT']],
-  ['a logical time', scalar.int64, '17', [17, 17n, '017']],
-  ['an amount', scalar.digits, '123456789012345678901', [123456789012345678901n]],
-  ['a number', scalar.int, -5, ['-5']],
-  ['a flag', scalar.flag, true, [1, '1', 'true']],
-  ['an opcode', scalar.opcode, '0x0f8a7ea5', [260734629, '260734629', '0xF8A7EA5', '0x0F8A7EA5']],
-  ['an opcode below 0', scalar.opcode, '0xffffffff', [-1, '-1', 4294967295]],
-  ['a finality', scalar.finality, 'confirmed', [1, '1']],
+  ['a deep shard', members.shard, '20000000000000', ['9007199254740992', 2 ** 53, '0020000000000000']],
+  ['a workchain', members.workchain, -1, ['-1']],
+  ['a seqno', members.seqno, 7, ['7', '007']],
+  ['a status', members.accountStatus, 'uninit', ['uninitialized', 'UNINIT']],
+  ['a logical time', members.int64, '17', [17, 17n, '017']],
+  ['an amount', members.digits, '123456789012345678901', [123456789012345678901n]],
+  ['a number', members.int, -5, ['-5']],
+  ['a flag', members.flag, true, [1, '1', 'true']],
+  ['an opcode', members.opcode, '0x0f8a7ea5', [260734629, '260734629', '0xF8A7EA5', '0x0F8A7EA5']],
+  ['an opcode below 0', members.opcode, '0xffffffff', [-1, '-1', 4294967295]],
+  ['a finality', members.finality, 'confirmed', [1, '1']],
   [
     'currencies',
-    scalar.extraCurrencies,
+    members.extraCurrencies,
     { 100: '5' },
     [{ 100: 5 }, [{ id: 100, amount: '5' }], [{ '@type': 'x', id: '100', amount: 5 }]],
   ],
-  ['nothing', scalar.digits, null, ['', undefined]],
-  ['no hash', form.optionalHash, null, ['']],
-  ['no v2 address', form.addressOrNone, null, ['']],
+  ['nothing', members.digits, null, ['', undefined]],
+  ['no hash', members.optionalHash, null, ['']],
+  ['no v2 address', members.addressOrNone, null, ['']],
 ];
 
 test.each(SAME)('%s in another form is stored in the standard form', (_name, schema, canonical, forms) => {
@@ -83,27 +82,27 @@ test.each(SAME)('%s in another form is stored in the standard form', (_name, sch
 
 describe('an ambiguous value is refused:', () => {
   test.each([
-    ['64 hex digits without a workchain', form.account, HEX],
+    ['64 hex digits without a workchain', members.account, HEX],
     [
       'a friendly address with a wrong checksum',
-      form.account,
+      members.account,
       `${formatAddress(RAW).slice(0, 47)}${formatAddress(RAW).endsWith('A') ? 'B' : 'A'}`,
     ],
-    ['eight digits that may be an opcode in hex', scalar.opcode, '12345678'],
-    ['an opcode in hex without 0x', scalar.opcode, '0f8a7ea5'],
-    ['a number that has lost digits', scalar.digits, 1e21],
-    ['a fraction', scalar.int64, 1.5],
-    ['an empty flag', scalar.flag, ''],
-    ['a number where a flag is expected', scalar.flag, 2],
+    ['eight digits that may be an opcode in hex', members.opcode, '12345678'],
+    ['an opcode in hex without 0x', members.opcode, '0f8a7ea5'],
+    ['a number that has lost digits', members.digits, 1e21],
+    ['a fraction', members.int64, 1.5],
+    ['an empty flag', members.flag, ''],
+    ['a number where a flag is expected', members.flag, 2],
     [
       'a repeated currency',
-      scalar.extraCurrencies,
+      members.extraCurrencies,
       [
         { id: 1, amount: '1' },
         { id: 1, amount: '2' },
       ],
     ],
-    ['a workchain of 32 bits without sign', form.workchain, '4294967295'],
+    ['a workchain of 32 bits without sign', members.workchain, '4294967295'],
   ] as const)('%s', (_name, schema, value) => {
     expect(read(schema, value)).toBeUndefined();
   });

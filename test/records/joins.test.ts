@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { block, joinsOf } from '../../src/records/block.ts';
-import { blockKey } from '../../src/ton/block-key.ts';
+import { blockKey } from '../../src/ton/shard.ts';
 import { sampleBlock } from '../support/samples/sample-records.ts';
 import { runs } from '../support/thorough.ts';
 

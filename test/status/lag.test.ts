@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { namingOf, restingLagsOf } from '../../src/status/lag.ts';
+import { namingOf, restingLagsOf } from '../../src/status/report.ts';
 import { datasetsNamed } from '../support/crawl.ts';
 import { pollLagOf } from '../../src/dataset/tail-pace.ts';
 

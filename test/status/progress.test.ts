@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Work } from '../../src/crawl/streams/planner.ts';
-import { countProgress, percentOf } from '../../src/status/progress.ts';
+import { countProgress, percentOf } from '../../src/commands/summary.ts';
 
 const range = { from: 1000, to: 2000 };
 const untouched = (dataset: string, ...scopes: string[]): Work => ({

@@ -1,5 +1,5 @@
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
-import type { LimitTrust } from '../../src/crawl/page-size.ts';
+import type { LimitTrust } from '../../src/crawl/request-bounds.ts';
 
 const believing: LimitTrust = {
   limit: (wanted) => wanted,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
-import { parseHash } from '../../src/ton/hash.ts';
+import { parseHash } from '../../src/ton/address.ts';
 
 const BYTES = Buffer.from(Array.from({ length: 32 }, (_, index) => (index * 37 + 251) % 256));
 const BASE64 = BYTES.toString('base64');

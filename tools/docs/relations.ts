@@ -6,18 +6,17 @@ import {
   jetton_masters,
   jetton_wallets,
   jetton_transfers,
+  nft_collections,
+  nft_items,
+  nft_transfers,
+  nft_sales,
 } from '../../src/tables/ton/jettons.ts';
 import { messages } from '../../src/tables/ton/messages.ts';
 import { multisig_order_actions, multisig_orders, multisig_wallets } from '../../src/tables/ton/multisig.ts';
-import { nft_collections, nft_items, nft_transfers, nft_sales } from '../../src/tables/ton/nfts.ts';
 import {
   nominator_events,
   nominator_pool_events,
   nominator_pools,
-} from '../../src/tables/ton/nominator-pools.ts';
-import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
-import { transactions } from '../../src/tables/ton/transactions.ts';
-import {
   cycle_validators,
   validator_cycles,
   election_participants,
@@ -26,6 +25,8 @@ import {
   complaint_votes,
   validator_complaints,
 } from '../../src/tables/ton/validators.ts';
+import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
+import { transactions } from '../../src/tables/ton/transactions.ts';
 
 /*
  * How tables are joined, for the diagram in docs/analyst. The database has no foreign keys between them: the

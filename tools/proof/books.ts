@@ -7,7 +7,7 @@ import { createPartitions } from '../../src/write/target.ts';
 import { formatTable } from '../../src/commands/table.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { startSimulator } from '../../test/support/simulator/simulator.ts';
-import { books, messageLists, transactionsWithMessages } from '../../src/verify/checks/check-messages.ts';
+import { books, messageLists, transactionsWithMessages } from '../../src/verify/checks/check-transactions.ts';
 import { openTestCrawl } from '../../test/support/crawl.ts';
 import type { TestStore } from '../../test/support/database/database.ts';
 import { hasCorpus, NO_CORPUS, readCorpus } from '../../test/support/shared-data.ts';

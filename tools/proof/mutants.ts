@@ -20,7 +20,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'a page that is shorter than requested is the end of its window, whatever its length',
     edits: [
       {
-        module: 'crawl/page-size',
+        module: 'crawl/request-bounds',
         find: 'const isDoubted = rows < asked && isDoubtful(known, rows);',
         instead: 'const isDoubted = false;',
       },
@@ -131,7 +131,7 @@ export const PROOF_MUTANTS: readonly ProofMutant[] = [
     what: 'any text of the source in place of a hash is stored unchanged',
     edits: [
       {
-        module: 'records/members/form',
+        module: 'records/members',
         find: '{42}[AEIMQUYcgkosw048]=$/',
         instead: '*=?$/',
       },

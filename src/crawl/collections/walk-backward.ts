@@ -19,8 +19,7 @@ import {
   notServed,
 } from './walk-context.ts';
 import { parseCanonical } from '../../dataset/declaration/record.ts';
-import { account } from '../../records/members/form.ts';
-import { int64 } from '../../records/members/scalar.ts';
+import { account, int64 } from '../../records/members.ts';
 
 const Point = z.object({ lt: z.string(), hash: z.string() }).nullable();
 const Cursor = z.object({ newest: Point, oldest: Point, complete: z.boolean(), top: Point, at: Point });

@@ -12,7 +12,7 @@ import {
   NotFoundError,
 } from '../../errors.ts';
 import { ATTEMPTS_IN_DOUBT } from '../../api/client.ts';
-import { createPageSize, type PageSize } from '../page-size.ts';
+import { createPageSize, type PageSize } from '../request-bounds.ts';
 import {
   ask,
   type AskOptions,
@@ -25,7 +25,7 @@ import {
   createRenewal,
   nameOf,
 } from './walk-context.ts';
-import { seqno } from '../../records/members/form.ts';
+import { seqno } from '../../records/members.ts';
 import { readStoredBorder } from '../../read/bounding-blocks.ts';
 import type { SeqnoCursor, Seqnos } from '../../dataset/paginators/seqnos.ts';
 import { MASTERCHAIN } from '../../ton/shard.ts';

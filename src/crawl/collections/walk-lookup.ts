@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { allInFlight, type Flight } from '../../budget/in-flight.ts';
+import { allInFlight, type Flight } from '../../budget/request-budget.ts';
 import type { LookupWalk, Subject } from '../../dataset/collection.ts';
 import { gatherSubjects, readDueSubjects, type Outcomes } from '../../ledger/subjects.ts';
 import {

@@ -9,7 +9,7 @@ import { isOfOneAlone } from '../source-guard.ts';
 import { missingOf, streamOf, streamsOf } from '../streams/planner.ts';
 import type { ReadablePart } from '../streams/readable-part.ts';
 import { estimate, type Estimate, probe, valuesIn, type Sample } from './estimate.ts';
-import type { InFlight } from '../../budget/in-flight.ts';
+import type { InFlight } from '../../budget/request-budget.ts';
 
 /** Samples of a range for each dataset. */
 const SAMPLES = 16;

@@ -1,7 +1,6 @@
 import type { ApiClient } from '../../api/client.ts';
 import { type Exchange, loggedOf } from '../../api/attempt.ts';
-import type { Flight } from '../../budget/in-flight.ts';
-import type { Priority } from '../../budget/request-budget.ts';
+import type { Flight, Priority } from '../../budget/request-budget.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import { type RecordsReading, type Job, type Rejected, scopeOf } from '../../dataset/job.ts';
 import type { Params, Step } from '../../dataset/paginators/paginator.ts';
@@ -9,8 +8,7 @@ import type { Stream, Refusal } from '../../ledger/stored-coverage.ts';
 import { BadResponseError } from '../../errors.ts';
 import { type Range, formatTime, isInside, spanOfSecond } from '../../range.ts';
 import type { NetworkWatch } from '../source-guard.ts';
-import type { SpanTrust } from '../page-size.ts';
-import type { LtBounds } from '../lt-bounds.ts';
+import type { SpanTrust, LtBounds } from '../request-bounds.ts';
 import { parseBody, parseJson, requireHoldable, echoOf, listOf } from '../../api/response/parse-json.ts';
 import { readList } from '../../dataset/bytes/read-list.ts';
 import { rawOf } from '../../dataset/bytes/view.ts';

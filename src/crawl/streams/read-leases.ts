@@ -1,4 +1,4 @@
-import { createInterruptibleSleep } from '../../clock.ts';
+import { createInterruptibleSleep, outlast, outlastDatabase, CONFLICT, retry } from '../../clock.ts';
 import type { Stop } from '../../stop.ts';
 import { type CrawlContext, alsoOnPage } from '../crawl-context.ts';
 import { type IdleReaders, readPages } from './read-pages.ts';
@@ -18,7 +18,6 @@ import { formatRange, type Range } from '../../range.ts';
 import { explainByGap } from '../gaps.ts';
 import { levelOf, readUnlessRefused } from '../source-guard.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
-import { outlast, outlastDatabase, CONFLICT, retry } from '../../retry.ts';
 import type { ReadablePart } from './readable-part.ts';
 import { reopen, type Reopening } from '../../write/take-out.ts';
 

@@ -1,4 +1,4 @@
-import type { Flight } from '../../budget/in-flight.ts';
+import type { Flight } from '../../budget/request-budget.ts';
 import { commitPage, type PageCommit, commitWithRetry } from '../../write/commit.ts';
 import { isEmpty } from '../../write/insert.ts';
 import { cutLease, type Lease } from '../../ledger/leases.ts';
@@ -7,12 +7,12 @@ import { mayConcernPage, ApiTimeoutError, type EtlError } from '../../errors.ts'
 import { formatRange, spanOfSecond, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
+import type { SpanTrust } from '../request-bounds.ts';
 import { ATTEMPTS_IN_DOUBT } from '../../api/client.ts';
 import { askPage, needsWholeSeconds, toCommit, toCommitOfSecond, type FetchedPage } from './page.ts';
 import type { NetworkWatch } from '../source-guard.ts';
 import { requirePredecessors } from '../gaps.ts';
 import { leaseLength, type Assignment } from './planner.ts';
-import type { SpanTrust } from '../page-size.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import { requireInside, type Paginator } from '../../dataset/paginators/paginator.ts';
 

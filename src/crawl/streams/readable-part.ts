@@ -1,6 +1,5 @@
-import { unixSeconds } from '../../clock.ts';
+import { unixSeconds, createOutagePolicy, retry } from '../../clock.ts';
 import { formatTime, HOUR, type Range } from '../../range.ts';
-import { createOutagePolicy, retry } from '../../retry.ts';
 import { logAndKeepGap } from '../gaps.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { readChainInfo, type ChainInfo } from '../source-chain.ts';

@@ -13,9 +13,9 @@ import {
 } from '../../errors.ts';
 import { type Gap, withdrawReadSince } from '../../ledger/stored-coverage.ts';
 import { DAY, HOUR, formatTime, MINUTE } from '../../range.ts';
-import { isOfMasterchain, MASTERCHAIN, tiles } from '../../ton/shard.ts';
-import { blockKey } from '../../ton/block-key.ts';
-import type { PageSize } from '../page-size.ts';
+import { isOfMasterchain, MASTERCHAIN, tiles, blockKey } from '../../ton/shard.ts';
+import type { PageSize } from '../request-bounds.ts';
+import type { CrawlContext } from '../crawl-context.ts';
 import { findGaps, gapsOf, missingMasterchain } from '../gaps.ts';
 import {
   BlockId,
@@ -36,7 +36,6 @@ import {
 } from '../source-chain.ts';
 import { createFinalityDelay, LOOK_BACK, type PollResult, type SafeWatermark } from './finality-delay.ts';
 import { readFoundWatermark } from '../../ledger/stored-settings.ts';
-import type { CrawlContext } from '../crawl-context.ts';
 
 /** A replica may lag this many seconds behind another one, even if ETL_WATERMARK_DELAY is less. */
 const LEAST_TOLERANCE = MINUTE;

@@ -4,7 +4,7 @@ import type { PageEvent } from '../../crawl/crawl-context.ts';
 import { version } from '../../package.ts';
 import { PRIORITIES } from '../../budget/request-budget.ts';
 import { lengthOf } from '../../range.ts';
-import { ageOf } from '../../status/lag.ts';
+import { ageOf } from '../../status/report.ts';
 import type { Snapshot } from '../../status/snapshot.ts';
 
 /** Seconds: from a page that comes at once to one at which the server nearly times out. */

@@ -1,13 +1,12 @@
 import * as z from 'zod';
 import { sql } from 'drizzle-orm';
 import { canonicalOf } from '../../dataset/declaration/record.ts';
-import { flag } from '../../records/members/scalar.ts';
+import { flag } from '../../records/members.ts';
 import { type ApiClient, type GetRequest, ATTEMPTS_IN_DOUBT } from '../../api/client.ts';
 import { LinkedBlock, type ChainInfo } from '../../crawl/source-chain.ts';
 import { BadResponseError, isNotServed } from '../../errors.ts';
-import { blockKey } from '../../ton/block-key.ts';
+import { blockKey, MASTERCHAIN, tiles } from '../../ton/shard.ts';
 import type { Params } from '../../dataset/paginators/paginator.ts';
-import { MASTERCHAIN, tiles } from '../../ton/shard.ts';
 import type { Session } from '../../postgres/database.ts';
 import type { Range } from '../../range.ts';
 import { during } from '../../postgres/sql.ts';

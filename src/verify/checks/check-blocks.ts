@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { block_parents, blocks as blocksTable } from '../../tables/ton/blocks.ts';
 import type { Session } from '../../postgres/database.ts';
 import { common, formatTime, spanOfSecond, without, type Range, HOUR } from '../../range.ts';
-import { blockKey } from '../../ton/block-key.ts';
+import { blockKey, MASTERCHAIN } from '../../ton/shard.ts';
 import {
   type Check,
   type CheckLook,
@@ -26,7 +26,6 @@ import {
 import { countReadRows } from '../../write/seals.ts';
 import { during, secondOf } from '../../postgres/sql.ts';
 import type { LinkedBlock } from '../../crawl/source-chain.ts';
-import { MASTERCHAIN } from '../../ton/shard.ts';
 import { quarantine } from '../../tables/etl/quarantine.ts';
 
 /** The bits of a shard's prefix, as text: a shard lies in another if its prefix begins with the other's. */

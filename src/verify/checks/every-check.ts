@@ -16,9 +16,8 @@ import {
   type Finding,
 } from './check.ts';
 import { blocks } from './check-blocks.ts';
-import { messages } from './check-messages.ts';
+import { messages, transactions, stateChain, blockSeconds } from './check-transactions.ts';
 import { traces, actions } from './check-traces.ts';
-import { transactions, stateChain, blockSeconds } from './check-transactions.ts';
 import type { Session } from '../../postgres/database.ts';
 import { multirangeParam, during, secondOf } from '../../postgres/sql.ts';
 import { quarantine as q } from '../../tables/etl/quarantine.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { createApiClient, type ApiClient } from '../../../src/api/client.ts';
-import { createInFlight } from '../../../src/budget/in-flight.ts';
+import { createInFlight } from '../../../src/budget/request-budget.ts';
 import { systemClock } from '../../../src/clock.ts';
 import { readChainInfo } from '../../../src/crawl/source-chain.ts';
 import {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BadResponseError } from '../../../src/errors.ts';
 import type { Page, Paginator, Position } from '../../../src/dataset/paginators/paginator.ts';
-import { window, type WindowCursor } from '../../../src/dataset/paginators/window.ts';
+import { window, type WindowCursor } from '../../../src/dataset/paginators/forward.ts';
 import type { Range } from '../../../src/range.ts';
 import { runs } from '../../support/thorough.ts';
 

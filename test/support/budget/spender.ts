@@ -1,11 +1,10 @@
 import { sql } from 'drizzle-orm';
-import { createInFlight } from '../../../src/budget/in-flight.ts';
+import { createInFlight, type Priority } from '../../../src/budget/request-budget.ts';
 import { createApiClient } from '../../../src/api/client.ts';
 import { systemClock } from '../../../src/clock.ts';
 import { createSharedBudget } from '../../../src/ledger/shared-budget.ts';
 import { openDatabase } from '../../../src/postgres/database.ts';
 import { createLogger } from '../../../src/logger.ts';
-import type { Priority } from '../../../src/budget/request-budget.ts';
 
 /** The task of a separate process: it asks the API from so many lanes, as often as the budget allows. */
 export interface SpendingOrder {

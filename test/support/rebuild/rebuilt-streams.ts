@@ -8,10 +8,10 @@ import validatorCycles from '../../../jobs/validator_cycles.ts';
 import validatorElections from '../../../jobs/validator_elections.ts';
 import validatorComplaints from '../../../jobs/validator_complaints.ts';
 import validatorEvents from '../../../jobs/validator_events.ts';
-import { jetton_burns, jetton_transfers } from '../../../src/tables/ton/jettons.ts';
-import { nft_transfers } from '../../../src/tables/ton/nfts.ts';
-import { nominator_events, nominator_pool_events } from '../../../src/tables/ton/nominator-pools.ts';
+import { jetton_burns, jetton_transfers, nft_transfers } from '../../../src/tables/ton/jettons.ts';
 import {
+  nominator_events,
+  nominator_pool_events,
   complaint_votes,
   validator_complaints,
   cycle_validators,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { createPartitions } from '../../../src/write/target.ts';
-import { tablesOf } from '../../../src/export/tables-of.ts';
+import { tablesOf } from '../../../src/export/write-rows.ts';
 import { importLake } from '../../../src/commands/import-command.ts';
 import { withLake } from '../../../src/lake/open-lake.ts';
 import { exportLake } from '../../../src/lake/export-lake.ts';

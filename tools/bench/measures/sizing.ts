@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { tablesOf } from '../../../src/export/tables-of.ts';
+import { tablesOf } from '../../../src/export/write-rows.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { DAY, formatTime } from '../../../src/range.ts';
 import { CLI, runApart } from '../at-scale/run-apart.ts';
