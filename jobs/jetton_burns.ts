@@ -3,7 +3,7 @@ import { optionalAddress, digits } from '../src/records/members.ts';
 import { oneRow } from '../src/dataset/declaration/row-layout.ts';
 import { CROSS_CHECKED, defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { jetton_burns } from '../src/tables/ton/jettons.ts';
+import { jetton_burns } from '../src/tables/ton/jettons-and-nfts.ts';
 import { transferMembers, transferPosition } from '../src/records/tokens.ts';
 
 /** One element of `jetton_burns` of GET /api/v3/jetton/burns, including those of aborted transactions. */

@@ -12,7 +12,7 @@ import { defineCollection, list } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull } from '../src/dataset/declaration/record.ts';
 import { jetton_descriptions } from '../src/tables/ton/address-book.ts';
-import { jetton_masters } from '../src/tables/ton/jettons.ts';
+import { jetton_masters } from '../src/tables/ton/jettons-and-nfts.ts';
 import { contentDecimals, contentDescription, contentText } from '../src/records/tokens.ts';
 
 /** One element of `jetton_masters` of GET /api/v3/jetton/masters. */

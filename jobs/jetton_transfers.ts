@@ -3,7 +3,7 @@ import { optionalAddress, digits, freeForm, text } from '../src/records/members.
 import { oneRow } from '../src/dataset/declaration/row-layout.ts';
 import { CROSS_CHECKED, defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { jetton_transfers } from '../src/tables/ton/jettons.ts';
+import { jetton_transfers } from '../src/tables/ton/jettons-and-nfts.ts';
 import { transferMembers, transferPosition } from '../src/records/tokens.ts';
 
 /**

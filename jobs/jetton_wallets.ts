@@ -11,7 +11,7 @@ import {
 import { defineCollection, list, lookup, type WalkSpec } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { isEmpty, orNull, type Extra } from '../src/dataset/declaration/record.ts';
-import { jetton_wallets } from '../src/tables/ton/jettons.ts';
+import { jetton_wallets } from '../src/tables/ton/jettons-and-nfts.ts';
 
 /** One element of `jetton_wallets` of GET /api/v3/jetton/wallets. */
 export const jettonWallet = z.strictObject({

@@ -1,5 +1,5 @@
 import { defineCollection, list } from '../src/dataset/collection.ts';
-import { nft_collections } from '../src/tables/ton/jettons.ts';
+import { nft_collections } from '../src/tables/ton/jettons-and-nfts.ts';
 import { nft_descriptions } from '../src/tables/ton/address-book.ts';
 import { nftCollection, nftCollectionRows } from '../src/records/tokens.ts';
 

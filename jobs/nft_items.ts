@@ -1,5 +1,5 @@
 import { defineCollection, list, lookup, type WalkSpec } from '../src/dataset/collection.ts';
-import { nft_collections, nft_items } from '../src/tables/ton/jettons.ts';
+import { nft_collections, nft_items } from '../src/tables/ton/jettons-and-nfts.ts';
 import { nft_descriptions } from '../src/tables/ton/address-book.ts';
 import { nftItem, nftItemRows, type NftItem } from '../src/records/tokens.ts';
 

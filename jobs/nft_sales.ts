@@ -11,7 +11,7 @@ import {
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
-import { nft_sales } from '../src/tables/ton/jettons.ts';
+import { nft_sales } from '../src/tables/ton/jettons-and-nfts.ts';
 
 /** One element of `nft_sales` of GET /api/v3/nft/sales. */
 export const nftSale = z.strictObject({

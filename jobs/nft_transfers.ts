@@ -3,7 +3,7 @@ import { optionalAddress, digits, freeForm, text } from '../src/records/members.
 import { oneRow } from '../src/dataset/declaration/row-layout.ts';
 import { CROSS_CHECKED, defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { nft_transfers } from '../src/tables/ton/jettons.ts';
+import { nft_transfers } from '../src/tables/ton/jettons-and-nfts.ts';
 import { transferMembers, transferPosition } from '../src/records/tokens.ts';
 
 /** One element of `nft_transfers` of GET /api/v3/nft/transfers, including those of aborted transactions. */

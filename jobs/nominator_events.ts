@@ -3,7 +3,7 @@ import { oneRow } from '../src/dataset/declaration/row-layout.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { poolEvents } from '../src/records/staking.ts';
 import { account, hash, digits, flag, requiredInt64, requiredSeconds } from '../src/records/members.ts';
-import { nominator_events } from '../src/tables/ton/validators.ts';
+import { nominator_events } from '../src/tables/ton/validators-and-pools.ts';
 
 /** One element of `events` of GET /api/v3/staking/nominatorPools/nominatorEvents: a change of a nominator's money. */
 export const nominatorEvent = z.strictObject({

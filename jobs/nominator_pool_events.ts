@@ -12,7 +12,7 @@ import {
 import { oneRow } from '../src/dataset/declaration/row-layout.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { poolEvents } from '../src/records/staking.ts';
-import { nominator_pool_events } from '../src/tables/ton/validators.ts';
+import { nominator_pool_events } from '../src/tables/ton/validators-and-pools.ts';
 
 /**
  * One element of `events` of GET /api/v3/staking/nominatorPools/validatorEvents: a change of the validator's

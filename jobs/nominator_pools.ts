@@ -4,7 +4,7 @@ import { orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import type { RowsOf } from '../src/dataset/declaration/row-layout.ts';
 import { DAY } from '../src/range.ts';
 import { account, optionalAddress, count, digits, freeForm } from '../src/records/members.ts';
-import { nominator_pools } from '../src/tables/ton/validators.ts';
+import { nominator_pools } from '../src/tables/ton/validators-and-pools.ts';
 
 const nominator = z.strictObject({ address: account, balance: digits, pending_balance: digits });
 

@@ -2,9 +2,8 @@ import * as z from 'zod';
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { action_accounts, action_transactions, actions } from '../src/tables/ton/actions.ts';
-import { messages } from '../src/tables/ton/messages.ts';
+import { messages, transactions } from '../src/tables/ton/transactions.ts';
 import { trace_nodes, traces } from '../src/tables/ton/traces.ts';
-import { transactions } from '../src/tables/ton/transactions.ts';
 import {
   hash,
   optionalHash,

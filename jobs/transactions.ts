@@ -1,7 +1,6 @@
 import { defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
-import { messages } from '../src/tables/ton/messages.ts';
-import { transactions } from '../src/tables/ton/transactions.ts';
+import { messages, transactions } from '../src/tables/ton/transactions.ts';
 import { transaction, transactionRows } from '../src/records/transaction.ts';
 
 export default defineJob({

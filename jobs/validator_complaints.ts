@@ -20,7 +20,7 @@ import { column, elsewhere, rowLayoutOf, type Put } from '../src/dataset/declara
 import { electorRecords } from '../src/records/staking.ts';
 import { window } from '../src/dataset/paginators/forward.ts';
 import type { Extra } from '../src/dataset/declaration/record.ts';
-import { complaint_votes, validator_complaints } from '../src/tables/ton/validators.ts';
+import { complaint_votes, validator_complaints } from '../src/tables/ton/validators-and-pools.ts';
 
 const vote = z.strictObject({
   validator_index: int,

@@ -15,7 +15,7 @@ import {
   seconds,
   timeOf,
 } from '../src/records/members.ts';
-import { cycle_validators, validator_cycles } from '../src/tables/ton/validators.ts';
+import { cycle_validators, validator_cycles } from '../src/tables/ton/validators-and-pools.ts';
 
 const validator = z.strictObject({
   validator_index: int,

@@ -15,7 +15,7 @@ import {
   seconds,
   timeOf,
 } from '../src/records/members.ts';
-import { election_participants, validator_elections } from '../src/tables/ton/validators.ts';
+import { election_participants, validator_elections } from '../src/tables/ton/validators-and-pools.ts';
 
 const participant = z.strictObject({
   validator_pubkey: optionalKey,

@@ -12,7 +12,7 @@ import { oneRow } from '../src/dataset/declaration/row-layout.ts';
 import { stakingEvents } from '../src/records/staking.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/forward.ts';
-import { validator_events } from '../src/tables/ton/validators.ts';
+import { validator_events } from '../src/tables/ton/validators-and-pools.ts';
 
 /**
  * One element of `events` of GET /api/v3/validators/events: what the elector did with a stake. Members that

@@ -2,6 +2,7 @@ import { readUnfit, type Unfit } from '../read/quarantined.ts';
 import { type RunContext, noTurns } from '../crawl/collections/walk-context.ts';
 import { type CrawlContext, alsoOnPage } from '../crawl/crawl-context.ts';
 import { type Planner, missingOf, delayedOf, streamOf } from '../crawl/streams/planner.ts';
+import { backfill, type CrawlOptions } from '../crawl/streams/read-leases.ts';
 import {
   findReadablePart,
   type ReadablePart,
@@ -25,7 +26,6 @@ import { outlastDatabase, outlast } from '../clock.ts';
 import type { Stop } from '../stop.ts';
 import { readCollections } from '../crawl/collections/read-collections.ts';
 import { recheckGaps, searchGaps } from '../crawl/gaps.ts';
-import { backfill, type CrawlOptions } from '../crawl/streams/read-leases.ts';
 import { closeEstimates, type EstimateOutcome } from '../read/row-estimates.ts';
 import { createBlockSource } from '../verify/checks/block-source.ts';
 import { deriveTransactions } from '../verify/derive.ts';

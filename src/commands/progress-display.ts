@@ -69,7 +69,7 @@ export function progressStyle(config: Config, quiet = false): ProgressStyle {
   return terminal.columns === undefined ? 'text' : 'bars';
 }
 
-interface Run {
+interface DisplayedRun {
   readonly datasets: readonly string[];
   readonly course: RunProgress;
   /** Requests that may be sent at most. */
@@ -80,7 +80,7 @@ const REDRAW_MS = 500;
 const LONGEST_BAR = 40;
 
 /** Draws a bar for each dataset and one in total at the bottom of the terminal. Returns a function that ends it. */
-function drawBars(run: Run): () => void {
+function drawBars(run: DisplayedRun): () => void {
   const draw = () => terminal.showStatus(barLines(run, terminal.columns ?? 80));
   draw();
   const timer = setInterval(draw, REDRAW_MS);
@@ -93,7 +93,7 @@ function drawBars(run: Run): () => void {
 }
 
 /** The lines of all bars, each shorter than `columns`. */
-function barLines({ datasets, course, allowed }: Run, columns: number): string[] {
+function barLines({ datasets, course, allowed }: DisplayedRun, columns: number): string[] {
   const all = course.all();
   const bars = datasets.map((name) => {
     const progress = course.of(name);
@@ -129,7 +129,7 @@ const EVERY_MS = 5000;
 const COLUMNS = 200;
 
 /** Writes a line every few seconds, even if nothing happens. A shorter run writes none. Returns a function that ends it. */
-function writeLines(run: Run, format: 'text' | 'json', write: (line: string) => void): () => void {
+function writeLines(run: DisplayedRun, format: 'text' | 'json', write: (line: string) => void): () => void {
   const print = () => write(`${format === 'json' ? jsonLine(run) : textLine(run)}\n`);
   let began = false;
   const timer = setInterval(() => {
@@ -143,12 +143,12 @@ function writeLines(run: Run, format: 'text' | 'json', write: (line: string) => 
   };
 }
 
-function textLine({ course, allowed }: Run): string {
+function textLine({ course, allowed }: DisplayedRun): string {
   const all = course.all();
   return `progress ${formatPercent(all.percent)}  ${overallWords(all, allowed, COLUMNS)}`;
 }
 
-function jsonLine({ datasets, course, allowed }: Run): string {
+function jsonLine({ datasets, course, allowed }: DisplayedRun): string {
   const { percent, rows, rate, requests, elapsed, left, waitsFor } = course.all();
   return JSON.stringify({
     event: 'progress',

@@ -13,7 +13,7 @@ import { examples } from './option-words.ts';
 import { type Invocation, runCommand, withStore, withStoreOnce } from './run-command.ts';
 import { runPrompt, hasText, splitSql } from './prompt.ts';
 import { BYTE_ORDER_MARK, type ColumnKind, csvLine, forSpreadsheets } from '../csv.ts';
-import type { RowTaker, TextResult, TextRow } from '../postgres/row-streams.ts';
+import type { RowTaker, TextResult, TextRow } from '../postgres/sql.ts';
 import { fitsTerminal, fitTable, formatTable } from './table.ts';
 
 export function defineSql(command: Command): void {

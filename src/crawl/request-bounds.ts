@@ -246,7 +246,7 @@ interface Bound {
   readonly lt: bigint;
 }
 
-type Side = 'start' | 'end';
+type BoundSide = 'start' | 'end';
 
 /**
  * Finds the logical times of some seconds, for endpoints that are indexed by logical time.
@@ -266,8 +266,8 @@ type Side = 'start' | 'end';
  * side. If the source lacks those blocks, there is no bound: the rows are the same.
  */
 export function createLtBounds({ api, database }: { readonly api: ApiClient; readonly database: Session }) {
-  const remembered = new Map<Side, Bound>();
-  const find = async (side: Side, seconds: Range, asking: BoundsRequest): Promise<bigint | undefined> => {
+  const remembered = new Map<BoundSide, Bound>();
+  const find = async (side: BoundSide, seconds: Range, asking: BoundsRequest): Promise<bigint | undefined> => {
     const within = side === 'start' ? beforeOf(seconds) : behindOf(seconds);
     const stored = await readMasterchainBlocks(
       database,
@@ -307,7 +307,7 @@ function fitting(bound: Bound | undefined, seconds: Range): Bound | undefined {
 }
 
 /** The widest bound of the blocks; undefined if there are too few. */
-function boundOf(side: Side, blocks: readonly BoundingBlock[]): Bound | undefined {
+function boundOf(side: BoundSide, blocks: readonly BoundingBlock[]): Bound | undefined {
   if (blocks.length < MARGIN_BLOCKS) return undefined;
   const seconds = blocks.map(({ gen_utime }) => gen_utime);
   const lts = blocks.map(({ start_lt, end_lt }) => (side === 'start' ? start_lt : end_lt));
@@ -328,7 +328,7 @@ const Blocks = z.object({
   ),
 });
 
-async function ask(api: ApiClient, side: Side, { from, to }: Range, asking: BoundsRequest) {
+async function ask(api: ApiClient, side: BoundSide, { from, to }: Range, asking: BoundsRequest) {
   const window: Params =
     side === 'start' ? { end_utime: to - 1, sort: 'desc' } : { start_utime: from, sort: 'asc' };
   const { value } = await api.get({

@@ -1,17 +1,10 @@
+import { createHash } from 'node:crypto';
 import type { ZodType } from 'zod';
 import { collectRows, type Rows, type Tables, type Put } from './declaration/row-layout.ts';
 import { isViewOf, rawOf } from './bytes/view.ts';
-import { canonicalOf, hashOf, NOTHING, readRecord, type Extra } from './declaration/record.ts';
-import {
-  type Joins,
-  type Paginator,
-  type Params,
-  type Position,
-  type WholeSecondsPaginator,
-  readPosition,
-  type PositionMembers,
-} from './paginators/paginator.ts';
-import { ALWAYS, DAY, spanOfSecond, type Range } from '../range.ts';
+import { canonicalOf, hashOf, isObject, NOTHING, readRecord, type Extra } from './declaration/record.ts';
+import type { Joins, Paginator, Params, Position, WholeSecondsPaginator } from './paginators/paginator.ts';
+import { ALWAYS, DAY, readSeconds, spanOfSecond, type Range } from '../range.ts';
 
 interface JobSpec<Cursor, Rec, T extends Tables> {
   /** One line: what the dataset is. */
@@ -257,6 +250,45 @@ class RecordWithRows implements AcceptedRecord {
 interface Placed {
   readonly position: Position;
   readonly span: Range;
+}
+
+/** The members that contain a record's position, even if its schema refuses it. */
+export interface PositionMembers {
+  /** Unix seconds, a number or a string of digits. */
+  readonly utime: string;
+  /** Logical time; omitted if the records have none. */
+  readonly lt?: string;
+  /** What distinguishes it from its neighbors: texts or numbers. */
+  readonly id: readonly string[];
+  /** Separates the parts of `id`. Default: a slash. */
+  readonly separator?: string;
+}
+
+/** Undefined if the record does not contain its position. */
+export function readPosition(members: PositionMembers, raw: unknown): Position | undefined {
+  if (!isObject(raw)) return undefined;
+  const utime = readSeconds(raw[members.utime]);
+  const id = readId(members, raw);
+  if (utime === undefined || id === undefined) return undefined;
+  const lt = members.lt === undefined ? '0' : raw[members.lt];
+  return { utime, lt: typeof lt === 'string' ? lt : '0', id };
+}
+
+function readId({ id, separator = '/' }: PositionMembers, raw: Readonly<Record<string, unknown>>) {
+  let read = '';
+  for (const [index, name] of id.entries()) {
+    const part = raw[name];
+    if (typeof part !== 'string' && typeof part !== 'number') return undefined;
+    read += index === 0 ? String(part) : `${separator}${part}`;
+  }
+  return nameable(read);
+}
+
+/** Record ids are keys of an index, which limits their length. The API has no longer id, so its digest replaces it. */
+const LONGEST_NAME = 300;
+
+export function nameable(name: string): string {
+  return name.length > LONGEST_NAME ? createHash('sha256').update(name).digest('base64') : name;
 }
 
 /** If the position of a record cannot be read, its neighbors in the page bound it: pages are sorted by time. */

@@ -3,7 +3,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance, DuckDBResultReader, Json } from '@duckdb/node-api';
 import { hasEnded } from '../ledger/workers.ts';
-import type { TextResult } from '../postgres/row-streams.ts';
+import type { TextResult } from '../postgres/sql.ts';
 import { literal } from '../tables/describe.ts';
 import { LakeError, messageOf, NoScratchError, UsageError, DatabaseError } from '../errors.ts';
 import type { Range } from '../range.ts';

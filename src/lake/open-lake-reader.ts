@@ -1,7 +1,7 @@
 import { realpath, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadDatasets } from '../dataset/load-jobs.ts';
-import type { TextResult } from '../postgres/row-streams.ts';
+import type { TextResult } from '../postgres/sql.ts';
 import { literal } from '../tables/describe.ts';
 import { DatabaseError, EtlError, messageOf, UsageError } from '../errors.ts';
 import { tablesOf, type ExportedTable } from '../export/write-rows.ts';

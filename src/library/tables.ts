@@ -37,11 +37,10 @@ export {
   nft_items,
   nft_sales,
   nft_transfers,
-} from '../tables/ton/jettons.ts';
-export { messages } from '../tables/ton/messages.ts';
+} from '../tables/ton/jettons-and-nfts.ts';
 export { multisig_wallets, multisig_orders, multisig_order_actions } from '../tables/ton/multisig.ts';
 export { traces, trace_nodes } from '../tables/ton/traces.ts';
-export { transactions } from '../tables/ton/transactions.ts';
+export { messages, transactions } from '../tables/ton/transactions.ts';
 export {
   validator_cycles,
   cycle_validators,
@@ -53,5 +52,5 @@ export {
   nominator_events,
   nominator_pool_events,
   nominator_pools,
-} from '../tables/ton/validators.ts';
+} from '../tables/ton/validators-and-pools.ts';
 export { vesting_contracts } from '../tables/ton/vesting-contracts.ts';

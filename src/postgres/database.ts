@@ -11,8 +11,17 @@ import {
   WrongDatabaseError,
   ServerChangedError,
 } from '../errors.ts';
-import { streamAsText, type TextOptions, copyIn, type CopyPieces, copyOut } from './row-streams.ts';
-import { answersOf, textOf, lastRow, PINNED } from './sql.ts';
+import {
+  streamAsText,
+  type TextOptions,
+  copyIn,
+  type CopyPieces,
+  copyOut,
+  answersOf,
+  textOf,
+  lastRow,
+  PINNED,
+} from './sql.ts';
 import { type Identity, chooseServer, firstAnswer, connectionOf } from './servers.ts';
 import { isNotTried, translate } from './translate.ts';
 import { packageRoot } from '../package.ts';

@@ -81,7 +81,7 @@ const FIT: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Decides which server the next connection attempt goes to. */
-function createTurns(servers: Connection['servers']) {
+function createTurns(servers: PostgresConnection['servers']) {
   let chosen = 0;
   const at = (index: number): Server => servers[index] ?? servers[0];
   const isSameHost = (one: number, other: number) =>
@@ -132,7 +132,7 @@ async function ask(
   }
 }
 
-export function chooseServer({ servers, wants }: Connection, identity: Identity): ServerChoice {
+export function chooseServer({ servers, wants }: PostgresConnection, identity: Identity): ServerChoice {
   const turns = createTurns(servers);
   /** Moves on after a failed attempt, and returns the error to report. */
   const react = (error: Error, from: number): Error => {
@@ -259,7 +259,7 @@ export interface Server extends ServerAddress {
   readonly password: () => Promise<string>;
 }
 
-export interface Connection {
+export interface PostgresConnection {
   /** In the order in which they are tried. */
   readonly servers: readonly [Server, ...Server[]];
   /** Options that are the same for each server. */
@@ -292,7 +292,7 @@ pgpass.warnTo(
  * has no password, `~/.pgpass` may have one. The defaults are the system's user and the local socket.
  * @throws UsageError if the string or a file that it names cannot be read, or if a parameter cannot be obeyed
  */
-export function connectionOf(url: string): Connection {
+export function connectionOf(url: string): PostgresConnection {
   const parameters = parsePostgres(url);
   for (const warning of examineParameters(parameters)) process.emitWarning(warning);
   const get = (name: string) => parameters.get(name);

@@ -3,7 +3,7 @@ import pg from 'pg';
 import * as z from 'zod';
 import { codeOf, DatabaseError, DatabaseUnavailableError, UsageError } from '../errors.ts';
 import { SQLSTATE, SQLSTATE_CLASS, sqlstates } from '../sqlstate.ts';
-import type { RowTaker, TextResult, TextRow } from '../postgres/row-streams.ts';
+import type { RowTaker, TextResult, TextRow } from '../postgres/sql.ts';
 import type { Database } from '../postgres/database.ts';
 import { nearestName } from '../nearest.ts';
 

@@ -30,7 +30,7 @@ const Linked = z.object({
   prev_blocks: z.array(z.object(id)).nullish(),
 });
 
-type LinkedBlock = z.output<typeof Linked>;
+type BlockLinks = z.output<typeof Linked>;
 
 /**
  * How far a page of blocks proves by itself that nothing is missing, for servers that may cut a 200 short or lack some
@@ -66,7 +66,7 @@ export function joinsOf(raws: readonly unknown[]): Joins | undefined {
 }
 
 /** Parents that are not in the page, each with the time of the first block that names it. Block 0 is in no index. */
-function predecessorsOf(blocks: readonly LinkedBlock[]): Predecessor[] {
+function predecessorsOf(blocks: readonly BlockLinks[]): Predecessor[] {
   const here = new Set(blocks.map(blockKey));
   const before = new Map<string, Predecessor>();
   for (const { gen_utime, prev_blocks } of blocks) {
@@ -81,7 +81,7 @@ function predecessorsOf(blocks: readonly LinkedBlock[]): Predecessor[] {
 }
 
 /** Open blocks that cannot be the ends of their chains. */
-function gapsOf(open: readonly LinkedBlock[], blocks: readonly LinkedBlock[]): LinkedBlock[] {
+function gapsOf(open: readonly BlockLinks[], blocks: readonly BlockLinks[]): BlockLinks[] {
   const end = Number(blocks.at(-1)?.gen_utime ?? 0);
   const latest = new Map<string, number>();
   for (const block of blocks) {
@@ -92,11 +92,11 @@ function gapsOf(open: readonly LinkedBlock[], blocks: readonly LinkedBlock[]): L
   return open.filter((block) => block.seqno < (latest.get(shardOf(block)) ?? 0));
 }
 
-function shardOf({ workchain, shard }: LinkedBlock): string {
+function shardOf({ workchain, shard }: BlockLinks): string {
   return `${workchain}:${shard}`;
 }
 
-function earliest(blocks: readonly LinkedBlock[]): number | undefined {
+function earliest(blocks: readonly BlockLinks[]): number | undefined {
   const times = blocks.map(({ gen_utime }) => Number(gen_utime));
   return times.length === 0 ? undefined : times.reduce((first, time) => Math.min(first, time));
 }

@@ -14,10 +14,10 @@ import {
 } from './members.ts';
 import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/declaration/record.ts';
 import { type RowsOf, column, memberAt } from '../dataset/declaration/row-layout.ts';
-import type { nft_collections, nft_items } from '../tables/ton/jettons.ts';
+import type { nft_collections, nft_items } from '../tables/ton/jettons-and-nfts.ts';
 import type { nft_descriptions } from '../tables/ton/address-book.ts';
 import type { Asked } from '../dataset/collection.ts';
-import type { PositionMembers } from '../dataset/paginators/paginator.ts';
+import type { PositionMembers } from '../dataset/job.ts';
 
 /** One element of `nft_collections` of GET /api/v3/nft/collections, and `collection` of an item. */
 export const nftCollection = z.strictObject({

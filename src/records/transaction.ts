@@ -41,8 +41,7 @@ import {
   type RowsOf,
 } from '../dataset/declaration/row-layout.ts';
 import { extraOutside, extraWithin, type Extra, orNull } from '../dataset/declaration/record.ts';
-import { transactions } from '../tables/ton/transactions.ts';
-import { messages } from '../tables/ton/messages.ts';
+import { transactions, messages } from '../tables/ton/transactions.ts';
 import type { account_messages, account_transactions } from '../tables/ton/account-transactions.ts';
 
 const messageData = z.strictObject({

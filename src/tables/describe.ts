@@ -4,7 +4,6 @@ import {
   getTableConfig,
   type PgTable,
   bigint,
-  boolean,
   customType,
   jsonb,
   numeric,
@@ -54,16 +53,6 @@ export const restColumns = () => ({ extra: jsonb(), loaded_at: loadedAt() });
 export const int8range = customType<{ data: string; driverData: string }>({ dataType: () => 'int8range' });
 export const int8multirange = customType<{ data: string; driverData: string }>({
   dataType: () => 'int8multirange',
-});
-
-/** The transaction and the trace of a transfer or burn. */
-export const transferColumns = () => ({
-  utime: utime(),
-  transaction_lt: int8().notNull(),
-  transaction_hash: hash().notNull(),
-  transaction_aborted: boolean(),
-  trace_id: hash(),
-  query_id: amount(),
 });
 
 /**

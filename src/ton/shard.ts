@@ -88,20 +88,20 @@ function span(shard: string): { from: bigint; to: bigint } {
   return { from: id - half, to: id + half };
 }
 
-interface BlockId {
+interface NamedBlock {
   readonly workchain: number;
   readonly shard: string;
   readonly seqno: number;
 }
 
 /** A block with the members that tell its place in the chain. */
-interface PlacedBlock extends BlockId {
+interface PlacedBlock extends NamedBlock {
   readonly after_split?: boolean | null | undefined;
-  readonly prev_blocks?: readonly BlockId[] | null | undefined;
+  readonly prev_blocks?: readonly NamedBlock[] | null | undefined;
 }
 
 /** A block's name as one string: workchain, shard and seqno. */
-export function blockKey(block: BlockId): string {
+export function blockKey(block: NamedBlock): string {
   return `${block.workchain}:${block.shard}:${block.seqno}`;
 }
 
@@ -112,7 +112,7 @@ export function blockKey(block: BlockId): string {
  */
 export function misplacedBlocks<Block extends PlacedBlock>(
   blocks: readonly Block[],
-  parents: readonly BlockId[] = blocks.flatMap(({ prev_blocks }) => prev_blocks ?? []),
+  parents: readonly NamedBlock[] = blocks.flatMap(({ prev_blocks }) => prev_blocks ?? []),
 ): Map<string, Block> {
   const misplaced = blocks.filter((block) => !isPlaced(block));
   const found = new Map<string, Block>();

@@ -3,7 +3,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { DatabaseConflictError } from '../errors.ts';
 import { formatTime, union, type Range } from '../range.ts';
-import type { CopyPieces } from '../postgres/row-streams.ts';
+import { type CopyPieces, identifiers } from '../postgres/sql.ts';
 import {
   oneRow,
   type Database,
@@ -11,7 +11,6 @@ import {
   type Session,
   writeTransaction,
 } from '../postgres/database.ts';
-import { identifiers } from '../postgres/sql.ts';
 import { addCoverage, forgetRefusals } from '../ledger/stored-coverage.ts';
 import { logPage, commitRows, NO_PAGE } from './commit.ts';
 import {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import job from '../../jobs/transactions.ts';
-import { messages } from '../../src/tables/ton/messages.ts';
-import { transactions } from '../../src/tables/ton/transactions.ts';
+import { messages, transactions } from '../../src/tables/ton/transactions.ts';
 import type { Rows } from '../../src/dataset/declaration/row-layout.ts';
 import { rebuildTransaction } from '../support/rebuild/rebuild.ts';
 import { comparable } from '../support/rebuild/same-record.ts';

@@ -8,7 +8,7 @@ import { openEngine } from '../../src/lake/engine.ts';
 import { withLake, directoryStore } from '../../src/lake/open-lake.ts';
 import { openLakeReader } from '../../src/lake/open-lake-reader.ts';
 import { DatabaseError, LakeBusyError, messageOf } from '../../src/errors.ts';
-import { messages } from '../../src/tables/ton/messages.ts';
+import { messages } from '../../src/tables/ton/transactions.ts';
 import { targetOf } from '../../src/write/target.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { openCli } from '../support/program/cli.ts';

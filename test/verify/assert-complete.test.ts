@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { actions } from '../../src/tables/ton/actions.ts';
-import { jetton_transfers } from '../../src/tables/ton/jettons.ts';
+import { jetton_transfers } from '../../src/tables/ton/jettons-and-nfts.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
 import { createPartitions } from '../../src/write/target.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { jetton_transfers } from '../../src/tables/ton/jettons.ts';
-import { messages } from '../../src/tables/ton/messages.ts';
+import { jetton_transfers } from '../../src/tables/ton/jettons-and-nfts.ts';
+import { messages } from '../../src/tables/ton/transactions.ts';
 import { createPartitions } from '../../src/write/target.ts';
 import { unseal } from '../../src/write/seals.ts';
 import { HOUR } from '../../src/range.ts';

@@ -7,7 +7,7 @@ import { unseal } from '../../src/write/seals.ts';
 import { compareRows, type RowSum } from '../../src/write/compare-rows.ts';
 import { transactions } from '../../src/tables/ton/transactions.ts';
 import { addRows, isSameSum, rowsBySecond } from '../../src/verify/compare-span.ts';
-import { jetton_transfers } from '../../src/tables/ton/jettons.ts';
+import { jetton_transfers } from '../../src/tables/ton/jettons-and-nfts.ts';
 import { printReports } from '../../src/commands/verify-command.ts';
 import { common, type Range, union } from '../../src/range.ts';
 import type { HttpResponse } from '../../src/simulator/http/response.ts';

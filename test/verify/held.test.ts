@@ -8,7 +8,7 @@ import { readVerified } from '../../src/write/certificates.ts';
 import type { Database, Session } from '../../src/postgres/database.ts';
 import { action_accounts, action_transactions, actions } from '../../src/tables/ton/actions.ts';
 import { block_parents } from '../../src/tables/ton/blocks.ts';
-import { jetton_transfers } from '../../src/tables/ton/jettons.ts';
+import { jetton_transfers } from '../../src/tables/ton/jettons-and-nfts.ts';
 import { countToSeal, unseal } from '../../src/write/seals.ts';
 import { isAbort } from '../../src/errors.ts';
 import { common, type Range, stretchesOf, union, without } from '../../src/range.ts';

@@ -7,7 +7,7 @@ import { readVerified } from '../../src/write/certificates.ts';
 import { common, lengthOf, type Range, union, without, spanOfSecond } from '../../src/range.ts';
 import type { HttpResponse } from '../../src/simulator/http/response.ts';
 import { block_parents, blocks } from '../../src/tables/ton/blocks.ts';
-import { messages } from '../../src/tables/ton/messages.ts';
+import { messages } from '../../src/tables/ton/transactions.ts';
 import { unseal } from '../../src/write/seals.ts';
 import type { Result, CheckStep } from '../../src/verify/checks/check.ts';
 import { countTransactions, piecesOf } from '../../src/verify/checks/check-transactions.ts';

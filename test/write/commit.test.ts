@@ -9,7 +9,7 @@ import { claimLease, type Lease } from '../../src/ledger/leases.ts';
 import { claimCursor } from '../../src/ledger/stored-cursors.ts';
 import { readVerified } from '../../src/write/certificates.ts';
 import { createPartitions } from '../../src/write/target.ts';
-import { jetton_burns } from '../../src/tables/ton/jettons.ts';
+import { jetton_burns } from '../../src/tables/ton/jettons-and-nfts.ts';
 import { DatabaseError, LeaseLostError } from '../../src/errors.ts';
 import { formatTime } from '../../src/range.ts';
 import { openTestStore } from '../support/database/database.ts';

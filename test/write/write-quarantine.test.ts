@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Session } from '../../src/postgres/database.ts';
 import { countDrift, quarantineRecords } from '../../src/write/insert.ts';
 import type { Rejected } from '../../src/dataset/job.ts';
-import { readPosition } from '../../src/dataset/paginators/paginator.ts';
+import { readPosition } from '../../src/dataset/job.ts';
 import { extraWithin } from '../../src/dataset/declaration/record.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 

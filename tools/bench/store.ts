@@ -6,8 +6,7 @@ import { openDatabase, type Database } from '../../src/postgres/database.ts';
 import { openEmbedded } from '../../src/embedded/embedded.ts';
 import { migrate } from '../../src/migrate/migrate.ts';
 import { createPartitions } from '../../src/write/target.ts';
-import { messages } from '../../src/tables/ton/messages.ts';
-import { transactions } from '../../src/tables/ton/transactions.ts';
+import { messages, transactions } from '../../src/tables/ton/transactions.ts';
 import { formatTime, type Range } from '../../src/range.ts';
 
 /** The tables that are measured. */

@@ -10,8 +10,8 @@ import {
   nft_items,
   nft_transfers,
   nft_sales,
-} from '../../src/tables/ton/jettons.ts';
-import { messages } from '../../src/tables/ton/messages.ts';
+} from '../../src/tables/ton/jettons-and-nfts.ts';
+import { messages, transactions } from '../../src/tables/ton/transactions.ts';
 import { multisig_order_actions, multisig_orders, multisig_wallets } from '../../src/tables/ton/multisig.ts';
 import {
   nominator_events,
@@ -24,9 +24,8 @@ import {
   validator_events,
   complaint_votes,
   validator_complaints,
-} from '../../src/tables/ton/validators.ts';
+} from '../../src/tables/ton/validators-and-pools.ts';
 import { trace_nodes, traces } from '../../src/tables/ton/traces.ts';
-import { transactions } from '../../src/tables/ton/transactions.ts';
 
 /*
  * How tables are joined, for the diagram in docs/analyst. The database has no foreign keys between them: the

@@ -210,14 +210,14 @@ function learn(
 }
 
 /** What the look-ups of a round share. */
-interface Round {
+interface LookupRound {
   readonly walkContext: WalkContext<LookupWalk>;
   readonly cursor: LookupCursor;
   readonly served: Served;
 }
 
 /** Looks up subjects and commits the outcomes. If the server does not serve them together, it asks for each half. */
-async function lookUp(round: Round, due: readonly Subject[], isDoubted = false): Promise<LookedUp> {
+async function lookUp(round: LookupRound, due: readonly Subject[], isDoubted = false): Promise<LookedUp> {
   const { walkContext, cursor, served } = round;
   const flight = walkContext.context.api.inFlight.open(walkContext.priority);
   try {
@@ -243,7 +243,7 @@ async function lookUp(round: Round, due: readonly Subject[], isDoubted = false):
   return { keys: due.length, isTooLarge: false };
 }
 
-function noteUnserved({ served }: Round, [one, ...others]: readonly Subject[], error: EtlError): void {
+function noteUnserved({ served }: LookupRound, [one, ...others]: readonly Subject[], error: EtlError): void {
   if (one === undefined || others.length > 0) return;
   const { answers } = served;
   served.unserved.push({ key: one.key, error, answers });

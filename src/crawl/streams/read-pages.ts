@@ -14,7 +14,8 @@ import type { NetworkWatch } from '../source-guard.ts';
 import { requirePredecessors } from '../gaps.ts';
 import { leaseLength, type Assignment } from './planner.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
-import { requireInside, type Paginator } from '../../dataset/paginators/paginator.ts';
+import { requireInside } from '../../dataset/paginators/forward.ts';
+import type { Paginator } from '../../dataset/paginators/paginator.ts';
 
 /** Milliseconds after which a page is logged as slow. Usual pages take a fraction of a second. */
 const SLOW_PAGE_MS = 15_000;

@@ -47,7 +47,7 @@ export function toleranceOf(delaySeconds: number): number {
   return Math.max(delaySeconds, LEAST_TOLERANCE);
 }
 
-interface HeadOptions {
+interface HeadCheck {
   /** The newest block that the source has shown, unix seconds. */
   readonly seen: number;
   readonly delaySeconds: number;
@@ -63,7 +63,7 @@ interface HeadOptions {
  */
 export async function requireHead(
   { api, clock, database }: Pick<CrawlContext, 'api' | 'clock' | 'database'>,
-  { seen, delaySeconds, sinceMs, signal }: HeadOptions,
+  { seen, delaySeconds, sinceMs, signal }: HeadCheck,
 ): Promise<void> {
   const heads: number[] = [];
   for (let look = 1; look <= LOOKS; look += 1) {

@@ -7,12 +7,11 @@ import {
   type Position,
   type Step,
   type WholeSecondsPaginator,
-  requireInside,
   nextLength,
   readLt,
   type Echo,
 } from './paginator.ts';
-import { formatTime, spanOfSecond, type Range, formatRange } from '../../range.ts';
+import { formatTime, isInside, spanOfSecond, type Range, formatRange } from '../../range.ts';
 
 /** Seconds beyond the span in which a request looks for successors: doubled while there are none. */
 const FIRST_LOOK_AHEAD = 30;
@@ -446,4 +445,14 @@ function narrow(cursor: WindowCursor, { positions }: Page): Step<WindowCursor> {
 
 function from(at: number, to: number, length: number): WindowCursor | undefined {
   return at < to ? { at, to, length: Math.max(1, length) } : undefined;
+}
+
+/** If a server answered for a window that was not requested, empty seconds would look covered. */
+export function requireInside({ utime, id }: Position, asked: Range): void {
+  if (isInside(utime, asked)) return;
+  throw new BadResponseError(
+    utime === 0
+      ? `the time of row ${id} cannot be read, nor that of any other row of its page`
+      : `row ${id} of ${formatTime(utime)} lies outside of the window that was asked for`,
+  );
 }

@@ -1,6 +1,9 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { blocks } from '../../tables/ton/blocks.ts';
-import { transactions as transactionsTable } from '../../tables/ton/transactions.ts';
+import {
+  transactions as transactionsTable,
+  messages as messagesTable,
+} from '../../tables/ton/transactions.ts';
 import type { Session } from '../../postgres/database.ts';
 import { type Range, type Stretch, common, HOUR, partsOf, stretchesOf, without } from '../../range.ts';
 import {
@@ -19,7 +22,6 @@ import {
 import { quarantine } from '../../tables/etl/quarantine.ts';
 import { blockKeyOf } from './check-blocks.ts';
 import { during, partOf, secondAt, secondOf } from '../../postgres/sql.ts';
-import { messages as messagesTable } from '../../tables/ton/messages.ts';
 import { countByMinute } from '../../read/table-rows.ts';
 import { floorOfTable } from '../../ledger/stored-settings.ts';
 

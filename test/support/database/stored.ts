@@ -1,8 +1,7 @@
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import pg from 'pg';
 import { block_parents, blocks } from '../../../src/tables/ton/blocks.ts';
-import { messages } from '../../../src/tables/ton/messages.ts';
-import { transactions } from '../../../src/tables/ton/transactions.ts';
+import { messages, transactions } from '../../../src/tables/ton/transactions.ts';
 import { rebuildBlock, rebuildTransaction } from '../rebuild/rebuild.ts';
 import { textColumns, type TextRow } from '../rebuild/text-row.ts';
 

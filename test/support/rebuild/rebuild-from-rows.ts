@@ -1,7 +1,6 @@
 import { action_accounts, action_transactions, actions } from '../../../src/tables/ton/actions.ts';
-import { messages } from '../../../src/tables/ton/messages.ts';
+import { messages, transactions } from '../../../src/tables/ton/transactions.ts';
 import { trace_nodes, traces } from '../../../src/tables/ton/traces.ts';
-import { transactions } from '../../../src/tables/ton/transactions.ts';
 import { rebuildTransaction } from './rebuild.ts';
 import { rebuildAction, rebuildTrace, type TraceParts } from './rebuild-streams.ts';
 import type { TextRow } from './text-row.ts';

@@ -8,7 +8,7 @@ import validatorCycles from '../../../jobs/validator_cycles.ts';
 import validatorElections from '../../../jobs/validator_elections.ts';
 import validatorComplaints from '../../../jobs/validator_complaints.ts';
 import validatorEvents from '../../../jobs/validator_events.ts';
-import { jetton_burns, jetton_transfers, nft_transfers } from '../../../src/tables/ton/jettons.ts';
+import { jetton_burns, jetton_transfers, nft_transfers } from '../../../src/tables/ton/jettons-and-nfts.ts';
 import {
   nominator_events,
   nominator_pool_events,
@@ -19,7 +19,7 @@ import {
   election_participants,
   validator_elections,
   validator_events,
-} from '../../../src/tables/ton/validators.ts';
+} from '../../../src/tables/ton/validators-and-pools.ts';
 import type { Job } from '../../../src/dataset/job.ts';
 import type { Position } from '../../../src/dataset/paginators/paginator.ts';
 import {

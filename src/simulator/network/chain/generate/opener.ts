@@ -33,7 +33,7 @@ function founderOf(accounts: Accounts, { account }: Pool): number {
 }
 
 /** An asset on its way to a pool. */
-interface Given {
+interface Payout {
   readonly pool: Pool;
   readonly actor: number;
   readonly asset: Asset;
@@ -340,7 +340,7 @@ export class Opener {
   }
 
   /** The message with which a wallet gives an asset to a pool, to be swapped or to stay. */
-  private given({ pool, actor, asset, amount, stays }: Given): OutgoingMessage {
+  private given({ pool, actor, asset, amount, stays }: Payout): OutgoingMessage {
     const op = stays ? 'dex_deposit' : 'dex_swap';
     if (asset === COINS) return { ...this.outgoing(op, pool.account, amount + TON / 2, true), amount };
     const wallet = this.accounts.jettonWallet(actor, asset);

@@ -8,11 +8,33 @@ import {
   ton,
   count8,
   commentIn,
-  transferColumns,
   restColumns,
   wide,
   moment,
+  utime,
 } from '../describe.ts';
+
+/** The transaction and the trace of a transfer or burn. */
+const transferColumns = () => ({
+  utime: utime(),
+  transaction_lt: int8().notNull(),
+  transaction_hash: hash().notNull(),
+  transaction_aborted: boolean(),
+  trace_id: hash(),
+  query_id: amount(),
+});
+
+/** What a transfer carries along, and what a server's decoder made of it. */
+const payloadColumns = () => ({
+  custom_payload: text(),
+  decoded_custom_payload: jsonb(),
+  forward_payload: text(),
+  decoded_forward_payload: jsonb(),
+  comment: commentIn('decoded_forward_payload'),
+  ...restColumns(),
+});
+
+const FILLED_LATER = ['trace_id', 'decoded_custom_payload', 'decoded_forward_payload', 'extra'] as const;
 
 export const nft_sales = ton.table(
   'nft_sales',
@@ -62,12 +84,7 @@ export const nft_transfers = ton.table(
     new_owner: address(),
     response_destination: address(),
     forward_amount: amount(),
-    custom_payload: text(),
-    decoded_custom_payload: jsonb(),
-    forward_payload: text(),
-    decoded_forward_payload: jsonb(),
-    comment: commentIn('decoded_forward_payload'),
-    ...restColumns(),
+    ...payloadColumns(),
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.transaction_lt, t.transaction_hash] }),
@@ -108,10 +125,7 @@ describe(nft_transfers, {
     comment:
       'Text comment that goes with the item. Null if there is none, or an encrypted or binary one; null, too, if the server did not decode the forward payload. From nft_transfers[].decoded_forward_payload.comment.',
   },
-  conflict: {
-    kind: 'fill',
-    columns: ['trace_id', 'decoded_custom_payload', 'decoded_forward_payload', 'extra'],
-  },
+  conflict: { kind: 'fill', columns: FILLED_LATER },
   partitioned: true,
 });
 
@@ -259,12 +273,7 @@ export const jetton_transfers = ton.table(
     jetton_master: address(),
     response_destination: address(),
     forward_ton_amount: amount(),
-    custom_payload: text(),
-    decoded_custom_payload: jsonb(),
-    forward_payload: text(),
-    decoded_forward_payload: jsonb(),
-    comment: commentIn('decoded_forward_payload'),
-    ...restColumns(),
+    ...payloadColumns(),
   },
   (t) => [
     primaryKey({ columns: [t.utime, t.transaction_lt, t.transaction_hash] }),
@@ -309,10 +318,7 @@ describe(jetton_transfers, {
     comment:
       'Text comment that goes with the jettons. Null if there is none, or an encrypted or binary one; null, too, if the server did not decode the forward payload. From jetton_transfers[].decoded_forward_payload.comment.',
   },
-  conflict: {
-    kind: 'fill',
-    columns: ['trace_id', 'decoded_custom_payload', 'decoded_forward_payload', 'extra'],
-  },
+  conflict: { kind: 'fill', columns: FILLED_LATER },
   partitioned: true,
 });
 
