@@ -140,10 +140,7 @@ async function sqlOfLake(location: string, given: string | undefined, flags: Sql
   const wanted = await parseSql(given, flags);
   if (wanted.kind === 'url' || flags.write === true)
     throw new UsageError('--lake reads a lake: it excludes --url and --write');
-  const [{ withLake }, { openLakeReader }] = await Promise.all([
-    import('../lake/open-lake.ts'),
-    import('../lake/open-lake-reader.ts'),
-  ]);
+  const { withLake, openLakeReader } = await import('../lake/open-lake.ts');
   return withLake(location, async ({ engine, store }) => {
     const ask = await openLakeReader(engine, isBucket(location) ? location : resolve(location));
     const run = openRunner(async (statement, shape, signal) => {

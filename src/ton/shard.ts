@@ -88,20 +88,20 @@ function span(shard: string): { from: bigint; to: bigint } {
   return { from: id - half, to: id + half };
 }
 
-interface NamedBlock {
+interface BlockName {
   readonly workchain: number;
   readonly shard: string;
   readonly seqno: number;
 }
 
 /** A block with the members that tell its place in the chain. */
-interface PlacedBlock extends NamedBlock {
+interface PlacedBlock extends BlockName {
   readonly after_split?: boolean | null | undefined;
-  readonly prev_blocks?: readonly NamedBlock[] | null | undefined;
+  readonly prev_blocks?: readonly BlockName[] | null | undefined;
 }
 
 /** A block's name as one string: workchain, shard and seqno. */
-export function blockKey(block: NamedBlock): string {
+export function blockKey(block: BlockName): string {
   return `${block.workchain}:${block.shard}:${block.seqno}`;
 }
 
@@ -112,7 +112,7 @@ export function blockKey(block: NamedBlock): string {
  */
 export function misplacedBlocks<Block extends PlacedBlock>(
   blocks: readonly Block[],
-  parents: readonly NamedBlock[] = blocks.flatMap(({ prev_blocks }) => prev_blocks ?? []),
+  parents: readonly BlockName[] = blocks.flatMap(({ prev_blocks }) => prev_blocks ?? []),
 ): Map<string, Block> {
   const misplaced = blocks.filter((block) => !isPlaced(block));
   const found = new Map<string, Block>();

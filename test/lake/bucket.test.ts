@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { bucketSql } from '../../src/lake/open-lake-reader.ts';
-import { s3Store } from '../../src/lake/s3-store.ts';
+import { bucketSql } from '../../src/lake/open-lake.ts';
+import { s3Store } from '../../src/lake/lake.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 
 /* Tests that need no server of buckets; test/long/lake-s3.long.ts has one. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { DatabaseError } from '../../src/errors.ts';
 import { openEngine, type Engine } from '../../src/lake/engine.ts';
-import { openLakeReader } from '../../src/lake/open-lake-reader.ts';
+import { openLakeReader } from '../../src/lake/open-lake.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { exported, logIn } from '../support/lake.ts';
 import { twoDays } from '../support/two-days.ts';

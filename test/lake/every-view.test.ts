@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { openEngine } from '../../src/lake/engine.ts';
-import { openLakeReader, viewsIn } from '../../src/lake/open-lake-reader.ts';
+import { openLakeReader, viewsIn } from '../../src/lake/open-lake.ts';
 import { packageRoot } from '../../src/package.ts';
 import { openDatabase } from '../../src/postgres/database.ts';
 import { runSql } from '../../src/read/free-sql.ts';

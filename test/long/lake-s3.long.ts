@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LakeBusyError } from '../../src/errors.ts';
-import { s3Store } from '../../src/lake/s3-store.ts';
+import { s3Store } from '../../src/lake/lake.ts';
 import { hasBuckets, homeWithHttpfs, openBucket, type Bucket } from '../support/bucket.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { openTestStore } from '../support/database/database.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { BocMaker } from '../../src/simulator/network/chain/boc.ts';
-import { Chain } from '../../src/simulator/network/chain-source.ts';
+import { Chain } from '../../src/simulator/http/server.ts';
 import type { ChainOptions } from '../../src/simulator/network/chain/options.ts';
 import { NONE } from '../../src/simulator/network/chain/tables/block-table.ts';
 import { blockJson, type BlockJson } from '../../src/simulator/json/block-json.ts';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../src/postgres/database.ts';
 import { runSql } from '../../src/read/free-sql.ts';
 import { openEngine, type Engine } from '../../src/lake/engine.ts';
-import { openLakeReader } from '../../src/lake/open-lake-reader.ts';
+import { openLakeReader } from '../../src/lake/open-lake.ts';
 import { packageRoot } from '../../src/package.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { sorted } from '../support/books/facts.ts';

@@ -5,9 +5,9 @@ import { readTree } from '../../tools/structure/tree.ts';
 
 /** What may not grow. If a change makes one of these smaller, lower the number with it. */
 const LIMITS = {
-  'files, src without simulator': 211,
-  'lines, src without simulator': 46_219,
-  'product files with one importer': 63,
+  'files, src without simulator': 207,
+  'lines, src without simulator': 46_210,
+  'product files with one importer': 60,
   'folders of one room that import each other': 0,
   'file names used twice': 0,
   'files that name the setting TONCENTER_RPS': 8,

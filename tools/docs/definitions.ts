@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadTables } from '../../src/postgres/load-tables.ts';
 import { describeTable, type TableDescription } from '../../src/read/table-rows.ts';
-import { viewsIn } from '../../src/lake/open-lake-reader.ts';
+import { viewsIn } from '../../src/lake/open-lake.ts';
 import { packageRoot } from '../../src/package.ts';
 
 /** For a lake they are derived from the days of parts. */

@@ -1,4 +1,4 @@
-import type { Replacements } from '../../src/lake/open-lake-reader.ts';
+import type { Replacements } from '../../src/lake/open-lake.ts';
 
 /** For engines without that function: raw addresses in the form of the tables, and friendly ones unchanged. */
 export const RAW_ADDRESS: Replacements[number] = [

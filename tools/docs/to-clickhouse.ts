@@ -1,4 +1,4 @@
-import { applyReplacements, POSTGRES_ONLY, type Replacements } from '../../src/lake/open-lake-reader.ts';
+import { applyReplacements, POSTGRES_ONLY, type Replacements } from '../../src/lake/open-lake.ts';
 import { RAW_ADDRESS } from './raw-address.ts';
 
 /** SQL that differs between Postgres and ClickHouse. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database } from '../../src/postgres/database.ts';
-import { lakeSqlOfTables } from '../../src/lake/open-lake-reader.ts';
+import { lakeSqlOfTables } from '../../src/lake/open-lake.ts';
 import { packageRoot } from '../../src/package.ts';
 import { readCatalog } from './catalog.ts';
 import { declaredRelations } from './declared-relations.ts';

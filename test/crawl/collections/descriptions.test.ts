@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openEngine } from '../../../src/lake/engine.ts';
-import { openLakeReader } from '../../../src/lake/open-lake-reader.ts';
+import { openLakeReader } from '../../../src/lake/open-lake.ts';
 import { runSql } from '../../../src/read/free-sql.ts';
 import type { HttpResponse } from '../../../src/simulator/http/response.ts';
 import { readOnce, select } from '../../support/collections.ts';

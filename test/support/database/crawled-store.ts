@@ -6,7 +6,7 @@ import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { openDatabase } from '../../../src/postgres/database.ts';
 import { migrate } from '../../../src/migrate/migrate.ts';
-import { Chain } from '../../../src/simulator/network/chain-source.ts';
+import { Chain } from '../../../src/simulator/http/server.ts';
 import type { ChainOptions } from '../../../src/simulator/network/chain/options.ts';
 import { startSimulator } from '../simulator/simulator.ts';
 import type { Range } from '../../../src/range.ts';

@@ -9,8 +9,9 @@ import {
   partsOf,
   siteOf,
   type Site,
+  Chain,
+  ChainSource,
 } from '../../../src/simulator/http/server.ts';
-import { Chain, ChainSource } from '../../../src/simulator/network/chain-source.ts';
 import { prebuild } from './prebuilt.ts';
 import { Truth } from './truth.ts';
 

@@ -1,5 +1,5 @@
 import type { BocMaker } from '../../../src/simulator/network/chain/boc.ts';
-import type { Chain } from '../../../src/simulator/network/chain-source.ts';
+import type { Chain } from '../../../src/simulator/http/server.ts';
 import { NONE } from '../../../src/simulator/network/chain/tables/block-table.ts';
 import type { Family } from '../../../src/simulator/network/chain/tables/family.ts';
 import { supportedTypes } from '../../../src/simulator/network/actions/made-action.ts';

@@ -1,6 +1,5 @@
 import pg from 'pg';
-import { withLake } from '../../../src/lake/open-lake.ts';
-import { openLakeReader } from '../../../src/lake/open-lake-reader.ts';
+import { withLake, openLakeReader } from '../../../src/lake/open-lake.ts';
 import { QUESTIONS, VALUES } from '../queries/questions.ts';
 import type { Asked } from './asked.ts';
 
