@@ -1,8 +1,15 @@
 import * as z from 'zod';
 import { timeOf, hash, blockIdExt, tag } from '../src/records/members.ts';
 import { defineCollection, sample, type Asked } from '../src/dataset/collection.ts';
-import { collectRows, type Rows, type RowsOf } from '../src/dataset/declaration/row-layout.ts';
-import { extraWithin, NOTHING, orNull, type Extra } from '../src/dataset/declaration/record.ts';
+import {
+  collectRows,
+  type Rows,
+  type RowsOf,
+  extraWithin,
+  NOTHING,
+  orNull,
+  type Extra,
+} from '../src/dataset/record.ts';
 import { block_parents, blocks, masterchain_heads } from '../src/tables/ton/blocks.ts';
 import { block, blockRows } from '../src/records/block.ts';
 

@@ -25,15 +25,13 @@ import {
   doubledWithin,
   noteCopy,
   TWICE,
-} from '../src/dataset/declaration/record.ts';
-import {
   column,
   elsewhere,
   spread,
   givenLayout,
   rowLayoutOf,
   type Put,
-} from '../src/dataset/declaration/row-layout.ts';
+} from '../src/dataset/record.ts';
 import { action, actionRows } from '../src/records/action.ts';
 import {
   messageRow,

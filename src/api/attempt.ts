@@ -11,8 +11,7 @@ import {
 } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Recorder, KeyGuard, ApiResponse, Outgoing, ResponseHead, Transport } from './transport.ts';
-import { parseBody, openEnvelope } from './response/parse-json.ts';
-import { summary, errorOfStatus } from './response/refused-response.ts';
+import { parseBody, openEnvelope, summary, errorOfStatus } from './read-response.ts';
 import type { Params } from '../dataset/paginators/paginator.ts';
 
 /** What every attempt needs. */

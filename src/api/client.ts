@@ -34,7 +34,7 @@ import {
   type ApiFacts,
   type Prepared,
 } from './attempt.ts';
-import { summary } from './response/refused-response.ts';
+import { summary } from './read-response.ts';
 import { createRedactor, keysInPath } from '../settings/redact.ts';
 
 export interface ApiClientOptions {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { parseCanonical } from '../dataset/declaration/record.ts';
+import { parseCanonical } from '../dataset/record.ts';
 import { workchain } from '../records/members.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Priority } from '../budget/request-budget.ts';
@@ -267,7 +267,11 @@ type BoundSide = 'start' | 'end';
  */
 export function createLtBounds({ api, database }: { readonly api: ApiClient; readonly database: Session }) {
   const remembered = new Map<BoundSide, Bound>();
-  const find = async (side: BoundSide, seconds: Range, asking: BoundsRequest): Promise<bigint | undefined> => {
+  const find = async (
+    side: BoundSide,
+    seconds: Range,
+    asking: BoundsRequest,
+  ): Promise<bigint | undefined> => {
     const within = side === 'start' ? beforeOf(seconds) : behindOf(seconds);
     const stored = await readMasterchainBlocks(
       database,

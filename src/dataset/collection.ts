@@ -1,14 +1,13 @@
 import type { ZodType } from 'zod';
 import type { Choices } from '../settings/config.ts';
 import { DAY, spanOfSecond, secondOfTime } from '../range.ts';
-import { type Tables, type Rows, memberAt } from './declaration/row-layout.ts';
+import { type Tables, type Rows, memberAt, canonicalOf, hashOf, readRecord, type Extra } from './record.ts';
 import { nameable, type Rejected } from './job.ts';
 import type { Params } from './paginators/paginator.ts';
 import { newestFirst, type BackwardPaginator, type HistoryPosition } from './paginators/backward.ts';
 import { batches, type BatchOptions, type BatchPaginator } from './paginators/lookup.ts';
 import { offset, type OffsetPaginator } from './paginators/offset.ts';
 import { seqnos, type SeqnoPaginator } from './paginators/seqnos.ts';
-import { canonicalOf, hashOf, readRecord, type Extra } from './declaration/record.ts';
 
 interface CollectionSpec {
   /** One line: what the dataset is. */

@@ -1,8 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { ZodType } from 'zod';
-import { collectRows, type Rows, type Tables, type Put } from './declaration/row-layout.ts';
+import {
+  collectRows,
+  type Rows,
+  type Tables,
+  type Put,
+  canonicalOf,
+  hashOf,
+  isObject,
+  NOTHING,
+  readRecord,
+  type Extra,
+} from './record.ts';
 import { isViewOf, rawOf } from './bytes/view.ts';
-import { canonicalOf, hashOf, isObject, NOTHING, readRecord, type Extra } from './declaration/record.ts';
 import type { Joins, Paginator, Params, Position, WholeSecondsPaginator } from './paginators/paginator.ts';
 import { ALWAYS, DAY, readSeconds, spanOfSecond, type Range } from '../range.ts';
 

@@ -21,7 +21,7 @@ import { EtlError, isAbort, NoEndpointError, NotFoundError } from '../errors.ts'
 import { ifThere } from '../files.ts';
 import { endedAfter } from '../stop.ts';
 import type { ApiClient } from '../api/client.ts';
-import { listOf } from '../api/response/parse-json.ts';
+import { listOf } from '../api/read-response.ts';
 import { recordsOf } from '../crawl/collections/walk-context.ts';
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
 import type { Job, Rejected } from '../dataset/job.ts';

@@ -12,15 +12,17 @@ import {
   requiredSeconds,
   timeOf,
 } from './members.ts';
-import { canonicalOf, type Extra, isObject } from '../dataset/declaration/record.ts';
 import {
+  canonicalOf,
+  type Extra,
+  isObject,
   column,
   elsewhere,
   inExtra,
   givenLayout,
   rowLayoutOf,
   type Put,
-} from '../dataset/declaration/row-layout.ts';
+} from '../dataset/record.ts';
 import { actionPath, type ActionColumn } from '../tables/ton/action-members.ts';
 import { action_accounts, action_transactions, actions } from '../tables/ton/actions.ts';
 

@@ -12,8 +12,15 @@ import {
   requiredSeconds,
   text,
 } from './members.ts';
-import { extraOutside, extraWithin, orNull, type Extra } from '../dataset/declaration/record.ts';
-import { type RowsOf, column, memberAt } from '../dataset/declaration/row-layout.ts';
+import {
+  extraOutside,
+  extraWithin,
+  orNull,
+  type Extra,
+  type RowsOf,
+  column,
+  memberAt,
+} from '../dataset/record.ts';
 import type { nft_collections, nft_items } from '../tables/ton/jettons-and-nfts.ts';
 import type { nft_descriptions } from '../tables/ton/address-book.ts';
 import type { Asked } from '../dataset/collection.ts';

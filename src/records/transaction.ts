@@ -39,8 +39,11 @@ import {
   rowLayoutOf,
   type Put,
   type RowsOf,
-} from '../dataset/declaration/row-layout.ts';
-import { extraOutside, extraWithin, type Extra, orNull } from '../dataset/declaration/record.ts';
+  extraOutside,
+  extraWithin,
+  type Extra,
+  orNull,
+} from '../dataset/record.ts';
 import { transactions, messages } from '../tables/ton/transactions.ts';
 import type { account_messages, account_transactions } from '../tables/ton/account-transactions.ts';
 

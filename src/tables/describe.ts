@@ -1,4 +1,3 @@
-import type { Table } from '../dataset/declaration/row-layout.ts';
 import { getTableColumns, getTableName, sql } from 'drizzle-orm';
 import {
   getTableConfig,
@@ -11,6 +10,7 @@ import {
   timestamp,
   pgSchema,
 } from 'drizzle-orm/pg-core';
+import type { Table } from '../dataset/record.ts';
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
 
 /** The data that analysts query. */

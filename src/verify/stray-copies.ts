@@ -1,6 +1,6 @@
 import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
-import { listOf } from '../api/response/parse-json.ts';
+import { listOf } from '../api/read-response.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownTablesOf } from '../tables/describe.ts';
 import { streamsOf } from '../crawl/streams/planner.ts';
@@ -16,7 +16,7 @@ import type { Verified } from './verify.ts';
 import { type Database, type Session, writeTransaction } from '../postgres/database.ts';
 import { removeRows, unverify } from '../write/certificates.ts';
 import { same } from '../write/insert.ts';
-import type { Table } from '../dataset/declaration/row-layout.ts';
+import type { Table } from '../dataset/record.ts';
 
 /** How far from holes copies of their rows are searched for. */
 const BEYOND = 60 * DAY;

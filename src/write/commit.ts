@@ -1,6 +1,5 @@
-import type { Rows, Tables } from '../dataset/declaration/row-layout.ts';
+import type { Rows, Tables, Extra } from '../dataset/record.ts';
 import { formatTime, spanOfSecond, toMultirangeText, type Range, union, without } from '../range.ts';
-import type { Extra } from '../dataset/declaration/record.ts';
 import {
   addCoverage,
   subtractCoverage,

@@ -9,8 +9,9 @@ import {
   type Table,
   type MemberColumn,
   type Noted,
-} from '../dataset/declaration/row-layout.ts';
-import { NOTHING, type Extra } from '../dataset/declaration/record.ts';
+  NOTHING,
+  type Extra,
+} from '../dataset/record.ts';
 import {
   contradictions,
   distinctRows,

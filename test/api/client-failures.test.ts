@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { listOf } from '../../src/api/response/parse-json.ts';
+import { listOf } from '../../src/api/read-response.ts';
 import { systemClock } from '../../src/clock.ts';
 import {
   ApiTimeoutError,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { systemClock } from '../../src/clock.ts';
 import type { Attempt } from '../../src/api/attempt.ts';
-import { listOf } from '../../src/api/response/parse-json.ts';
+import { listOf } from '../../src/api/read-response.ts';
 import {
   failureOf,
   json,

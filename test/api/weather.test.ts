@@ -3,7 +3,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { gzipSync } from 'node:zlib';
 import { networkInterfaces } from 'node:os';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { listOf } from '../../src/api/response/parse-json.ts';
+import { listOf } from '../../src/api/read-response.ts';
 import { ApiTimeoutError, ApiUnavailableError, RequestTooLargeError } from '../../src/errors.ts';
 import { failureOf, json, startFakeApi, text, type FakeApi, type HttpResponse } from './fake-api.ts';
 import { thorough } from '../support/thorough.ts';

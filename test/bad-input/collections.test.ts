@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { parseJson } from '../../src/api/response/parse-json.ts';
+import { parseJson } from '../../src/api/read-response.ts';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';
 import { splitKinds } from '../../src/dataset/dataset.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';

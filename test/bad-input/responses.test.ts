@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { sql } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { parseJson } from '../../src/api/response/parse-json.ts';
+import { parseJson } from '../../src/api/read-response.ts';
 import { backfill } from '../../src/crawl/streams/read-leases.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { readRecords } from '../../src/crawl/streams/page.ts';

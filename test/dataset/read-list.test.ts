@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { parseJson } from '../../src/api/response/parse-json.ts';
+import { parseJson } from '../../src/api/read-response.ts';
 import { readList } from '../../src/dataset/bytes/read-list.ts';
 import { ANY_TEXT, textEnd, runsOf } from '../../src/dataset/bytes/json-bytes.ts';
 import { rawOf, RecordView } from '../../src/dataset/bytes/view.ts';
-import { elsewhere, spread } from '../../src/dataset/declaration/row-layout.ts';
+import { elsewhere, spread } from '../../src/dataset/record.ts';
 import { ACCOUNT } from '../../src/ton/address.ts';
 import { SHARD } from '../../src/ton/shard.ts';
 import { ADDRESS } from '../../src/records/members.ts';

@@ -7,7 +7,7 @@ import jettonTransfersJob from '../../jobs/jetton_transfers.ts';
 import nftTransfersJob from '../../jobs/nft_transfers.ts';
 import tracesJob from '../../jobs/traces.ts';
 import transactionsJob from '../../jobs/transactions.ts';
-import { parseJson } from '../../src/api/response/parse-json.ts';
+import { parseJson } from '../../src/api/read-response.ts';
 import { actions } from '../../src/tables/ton/actions.ts';
 import { jetton_transfers, nft_transfers } from '../../src/tables/ton/jettons-and-nfts.ts';
 import { messages } from '../../src/tables/ton/transactions.ts';

@@ -11,7 +11,7 @@ import traces from '../../jobs/traces.ts';
 import transactions from '../../jobs/transactions.ts';
 import validatorComplaints from '../../jobs/validator_complaints.ts';
 import validatorEvents from '../../jobs/validator_events.ts';
-import { parseJson, echoOf, listOf } from '../../src/api/response/parse-json.ts';
+import { parseJson, echoOf, listOf } from '../../src/api/read-response.ts';
 import { contentOf, inside, readBody, readRecords, type Content } from '../../src/crawl/streams/page.ts';
 import { readList } from '../../src/dataset/bytes/read-list.ts';
 import { RecordView } from '../../src/dataset/bytes/view.ts';

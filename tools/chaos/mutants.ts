@@ -144,7 +144,7 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'a page with characters that Postgres cannot hold counts as empty',
     edits: [
       {
-        module: 'api/response/parse-json',
+        module: 'api/read-response',
         find: 'isClean ? text : text.replace(ESCAPE, cleaned)',
         instead: String.raw`isClean ? text : '{"' + /"(\w+)"/.exec(text)?.[1] + '":[]}'`,
       },
@@ -154,7 +154,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'numbers rounded',
     what: 'numbers beyond 2^53 pass through a double',
     edits: [
-      { module: 'api/response/parse-json', find: 'isDoubtful ?', instead: 'isDoubtful && text === "" ?' },
+      { module: 'api/read-response', find: 'isDoubtful ?', instead: 'isDoubtful && text === "" ?' },
     ],
   },
   {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { doubledWithin, unwrap } from '../declaration/record.ts';
+import { doubledWithin, unwrap, mappingOf } from '../record.ts';
 import {
   ANY_TEXT,
   CLOSE,
@@ -29,7 +29,6 @@ import {
   viewClassOf,
   type MemberKind,
 } from './view.ts';
-import { mappingOf } from '../declaration/row-layout.ts';
 
 /** The records of a body, and its remainder. */
 export interface ReadList {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ZodError } from 'zod';
-import { openEnvelope, listOf } from '../../../src/api/response/parse-json.ts';
+import { openEnvelope, listOf } from '../../../src/api/read-response.ts';
 
 test.each([
   { ok: true, result: { a: 1 }, '@extra': '1:2:3' },

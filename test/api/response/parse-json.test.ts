@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { isSafeNumber, LosslessNumber, parse as parseLossless, stringify } from 'lossless-json';
 import { expect, test, vi } from 'vitest';
-import { parseBody, parseJson } from '../../../src/api/response/parse-json.ts';
+import { parseBody, parseJson } from '../../../src/api/read-response.ts';
 import { BadResponseError } from '../../../src/errors.ts';
 import { slowness } from '../../support/slowness.ts';
 import { runs } from '../../support/thorough.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { errorOfStatus } from '../../../src/api/response/refused-response.ts';
+import { errorOfStatus } from '../../../src/api/read-response.ts';
 import {
   ApiFailedError,
   ApiTimeoutError,

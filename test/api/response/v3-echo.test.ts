@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { echoOf } from '../../../src/api/response/parse-json.ts';
+import { echoOf } from '../../../src/api/read-response.ts';
 
 describe('the window that a response echoes', () => {
   it('is what the response has next to the records', () => {

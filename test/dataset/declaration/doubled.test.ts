@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import blocks from '../../../jobs/blocks.ts';
 import traces from '../../../jobs/traces.ts';
 import transactions from '../../../jobs/transactions.ts';
-import { parseJson, listOf } from '../../../src/api/response/parse-json.ts';
+import { parseJson, listOf } from '../../../src/api/read-response.ts';
 import { readBody } from '../../../src/crawl/streams/page.ts';
 import type { Job } from '../../../src/dataset/job.ts';
 import { sampleBlock, sampleTransaction } from '../../support/samples/sample-records.ts';

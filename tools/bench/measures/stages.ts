@@ -1,4 +1,4 @@
-import { parseJson, listOf } from '../../../src/api/response/parse-json.ts';
+import { parseJson, listOf } from '../../../src/api/read-response.ts';
 import type { Job } from '../../../src/dataset/job.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { readRecords } from '../../../src/crawl/streams/page.ts';
