@@ -139,25 +139,26 @@ export interface TableFacts extends Omit<Facts<string>, 'partitioned' | 'columns
   readonly partitioned: boolean;
 }
 
-const described = new WeakMap<object, TableFacts>();
+const described = new WeakMap<object, () => TableFacts>();
 
 /** Declares what the table itself does not: comments, conflict rule, partitioning. It belongs next to the table. */
 export function describe<T extends PgTable>(table: T, facts: Facts<ColumnsOf<T>> & ConflictOf<T>): void {
-  const given: GivenFacts = facts;
+  let made: TableFacts | undefined;
+  described.set(table, () => (made ??= tableFacts(table, facts)));
+}
+
+function tableFacts(table: PgTable, given: GivenFacts): TableFacts {
   const { conflict = { kind: 'keep' }, partitioned = false } = given;
-  let key: readonly string[] | undefined;
   let columns: Readonly<Record<string, string>> | undefined;
-  described.set(table, {
+  return {
     ...given,
     get columns() {
       return (columns ??= columnComments(table, given));
     },
     conflict,
     partitioned,
-    get key() {
-      return (key ??= keyOf(table));
-    },
-  });
+    key: keyOf(table),
+  };
 }
 
 /** Texts that say themselves where a value comes from. */
@@ -194,7 +195,7 @@ function keyOf(table: PgTable): string[] {
 
 /** Throws if a table was not described, which is a mistake in its file. */
 export function factsOf(table: object): TableFacts {
-  const facts = described.get(table);
+  const facts = described.get(table)?.();
   if (facts === undefined) throw new TypeError('a table without describe(): add it next to the table');
   return facts;
 }
