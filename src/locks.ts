@@ -1,6 +1,6 @@
 /**
  * Every advisory lock of the program, and what it protects. Postgres hashes these names, some of them with a
- * path appended. `write-transaction.ts` takes the locks.
+ * path appended. `writeTransaction` takes the locks.
  */
 export const LOCKS = {
   /** The schema: one process migrates at a time. */
