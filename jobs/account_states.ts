@@ -12,7 +12,7 @@ import {
   texts,
 } from '../src/records/members.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull } from '../src/dataset/record.ts';
+import { type RowsOf, orNull } from '../src/dataset/declaration/record.ts';
 import { account_state_changes, account_states } from '../src/tables/ton/account-states.ts';
 
 /** One element of `accounts` of GET /api/v3/accountStates. */

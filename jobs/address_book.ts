@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { account, text, texts } from '../src/records/members.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull } from '../src/dataset/record.ts';
+import { type RowsOf, orNull } from '../src/dataset/declaration/record.ts';
 import { address_book } from '../src/tables/ton/address-book.ts';
 import { DAY } from '../src/range.ts';
 

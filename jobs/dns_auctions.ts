@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import { orNull, type Extra, type RowsOf } from '../src/dataset/record.ts';
+import { orNull, type Extra, type RowsOf } from '../src/dataset/declaration/record.ts';
 import { DAY } from '../src/range.ts';
 import {
   account,

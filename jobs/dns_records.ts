@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { account, optionalAddress, optionalKey } from '../src/records/members.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull, type Extra } from '../src/dataset/record.ts';
+import { type RowsOf, orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { dns_records } from '../src/tables/ton/dns-records.ts';
 import { DAY } from '../src/range.ts';
 

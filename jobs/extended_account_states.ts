@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull, type Extra } from '../src/dataset/record.ts';
+import { type RowsOf, orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { extended_account_states } from '../src/tables/ton/account-states.ts';
 import {
   accountAddress,

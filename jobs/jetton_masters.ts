@@ -9,7 +9,7 @@ import {
   requiredInt64,
 } from '../src/records/members.ts';
 import { defineCollection, list } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull } from '../src/dataset/record.ts';
+import { type RowsOf, orNull } from '../src/dataset/declaration/record.ts';
 import { jetton_descriptions } from '../src/tables/ton/address-book.ts';
 import { jetton_masters } from '../src/tables/ton/jettons-and-nfts.ts';
 import { contentDecimals, contentDescription, contentText } from '../src/records/tokens.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { optionalAddress, digits, freeForm, text } from '../src/records/members.ts';
-import { oneRow } from '../src/dataset/record.ts';
+import { oneRow } from '../src/dataset/declaration/record.ts';
 import { CROSS_CHECKED, defineJob } from '../src/dataset/job.ts';
 import { forward } from '../src/dataset/paginators/forward.ts';
 import { jetton_transfers } from '../src/tables/ton/jettons-and-nfts.ts';

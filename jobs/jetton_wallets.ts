@@ -9,7 +9,7 @@ import {
   texts,
 } from '../src/records/members.ts';
 import { defineCollection, list, lookup, type WalkSpec } from '../src/dataset/collection.ts';
-import { type RowsOf, isEmpty, orNull, type Extra } from '../src/dataset/record.ts';
+import { type RowsOf, isEmpty, orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { jetton_wallets } from '../src/tables/ton/jettons-and-nfts.ts';
 
 /** One element of `jetton_wallets` of GET /api/v3/jetton/wallets. */

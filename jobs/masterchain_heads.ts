@@ -9,7 +9,7 @@ import {
   NOTHING,
   orNull,
   type Extra,
-} from '../src/dataset/record.ts';
+} from '../src/dataset/declaration/record.ts';
 import { block_parents, blocks, masterchain_heads } from '../src/tables/ton/blocks.ts';
 import { block, blockRows } from '../src/records/block.ts';
 

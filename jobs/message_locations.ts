@@ -1,6 +1,6 @@
 import { timeOf } from '../src/records/members.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import type { RowsOf } from '../src/dataset/record.ts';
+import type { RowsOf } from '../src/dataset/declaration/record.ts';
 import {
   account_messages,
   account_transactions,

@@ -1,5 +1,5 @@
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull, type Extra } from '../src/dataset/record.ts';
+import { type RowsOf, orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { multisig_order_actions, multisig_orders } from '../src/tables/ton/multisig.ts';
 import { multisigOrder, type MultisigOrder } from '../src/records/multisig-order.ts';
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { account, addresses, optionalHash, int, requiredInt64, wideDigits } from '../src/records/members.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import { type RowsOf, extraOutside, type Extra } from '../src/dataset/record.ts';
+import { type RowsOf, extraOutside, type Extra } from '../src/dataset/declaration/record.ts';
 import { multisig_wallets } from '../src/tables/ton/multisig.ts';
 import { multisigOrder } from '../src/records/multisig-order.ts';
 

@@ -9,7 +9,7 @@ import {
   seconds,
 } from '../src/records/members.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull, type Extra } from '../src/dataset/record.ts';
+import { type RowsOf, orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { nft_sales } from '../src/tables/ton/jettons-and-nfts.ts';
 
 /** One element of `nft_sales` of GET /api/v3/nft/sales. */

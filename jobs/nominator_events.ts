@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { oneRow } from '../src/dataset/record.ts';
+import { oneRow } from '../src/dataset/declaration/record.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { poolEvents } from '../src/records/staking.ts';
 import { account, hash, digits, flag, requiredInt64, requiredSeconds } from '../src/records/members.ts';

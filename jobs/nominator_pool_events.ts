@@ -9,7 +9,7 @@ import {
   requiredSeconds,
   seconds,
 } from '../src/records/members.ts';
-import { oneRow } from '../src/dataset/record.ts';
+import { oneRow } from '../src/dataset/declaration/record.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { poolEvents } from '../src/records/staking.ts';
 import { nominator_pool_events } from '../src/tables/ton/validators-and-pools.ts';

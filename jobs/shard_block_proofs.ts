@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { defineCollection, lookup, type Asked } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull, type Extra } from '../src/dataset/record.ts';
+import { type RowsOf, orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { shard_block_proofs } from '../src/tables/ton/blocks.ts';
 import { blockIdExt, tag, requiredFlag } from '../src/records/members.ts';
 

@@ -1,7 +1,13 @@
 import * as z from 'zod';
 import { timeOf } from '../src/records/members.ts';
 import { defineCollection, perBlock, type Asked } from '../src/dataset/collection.ts';
-import { collectRows, type Rows, extraWithin, NOTHING, type Extra } from '../src/dataset/record.ts';
+import {
+  collectRows,
+  type Rows,
+  extraWithin,
+  NOTHING,
+  type Extra,
+} from '../src/dataset/declaration/record.ts';
 import { block_parents, blocks, shard_states } from '../src/tables/ton/blocks.ts';
 import { block, blockRows } from '../src/records/block.ts';
 import { MASTERCHAIN, tiles } from '../src/ton/shard.ts';

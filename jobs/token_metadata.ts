@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { account, flag, freeForm, requiredFlag, text } from '../src/records/members.ts';
 import { defineCollection, lookup, type Asked } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull, type Extra } from '../src/dataset/record.ts';
+import { type RowsOf, orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { jetton_descriptions, nft_descriptions, token_metadata } from '../src/tables/ton/address-book.ts';
 import { DAY } from '../src/range.ts';
 import { contentDecimals, contentText } from '../src/records/tokens.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { account, requiredDigits } from '../src/records/members.ts';
 import { defineCollection, sample } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull } from '../src/dataset/record.ts';
+import { type RowsOf, orNull } from '../src/dataset/declaration/record.ts';
 import { top_accounts } from '../src/tables/ton/account-states.ts';
 
 /** One element of the response of GET /api/v3/topAccountsByBalance. */

@@ -31,7 +31,7 @@ import {
   givenLayout,
   rowLayoutOf,
   type Put,
-} from '../src/dataset/record.ts';
+} from '../src/dataset/declaration/record.ts';
 import { action, actionRows } from '../src/records/action.ts';
 import {
   messageRow,

@@ -16,7 +16,7 @@ import {
   timeOf,
 } from '../src/records/members.ts';
 import { defineJob } from '../src/dataset/job.ts';
-import { column, elsewhere, rowLayoutOf, type Put, type Extra } from '../src/dataset/record.ts';
+import { column, elsewhere, rowLayoutOf, type Put, type Extra } from '../src/dataset/declaration/record.ts';
 import { electorRecords } from '../src/records/staking.ts';
 import { window } from '../src/dataset/paginators/forward.ts';
 import { complaint_votes, validator_complaints } from '../src/tables/ton/validators-and-pools.ts';

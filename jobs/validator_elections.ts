@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type Extra, column, elsewhere, rowLayoutOf, type Put } from '../src/dataset/record.ts';
+import { type Extra, column, elsewhere, rowLayoutOf, type Put } from '../src/dataset/declaration/record.ts';
 import { electorRecords } from '../src/records/staking.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/forward.ts';

@@ -8,7 +8,7 @@ import {
   requiredInt64,
   requiredSeconds,
 } from '../src/records/members.ts';
-import { oneRow } from '../src/dataset/record.ts';
+import { oneRow } from '../src/dataset/declaration/record.ts';
 import { stakingEvents } from '../src/records/staking.ts';
 import { defineJob } from '../src/dataset/job.ts';
 import { window } from '../src/dataset/paginators/forward.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { account, addresses, optionalAddress, count, digits } from '../src/records/members.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull, type Extra } from '../src/dataset/record.ts';
+import { type RowsOf, orNull, type Extra } from '../src/dataset/declaration/record.ts';
 import { vesting_contracts } from '../src/tables/ton/vesting-contracts.ts';
 import { DAY } from '../src/range.ts';
 

@@ -16,7 +16,7 @@ import {
   RateLimitedError,
   RequestRefusedError,
 } from '../errors.ts';
-import { countNames, doubledIn, noteDoubled, surveyJson } from '../dataset/record.ts';
+import { countNames, doubledIn, noteDoubled, surveyJson } from '../dataset/declaration/record.ts';
 import type { Echo } from '../dataset/paginators/paginator.ts';
 
 const second = z.number().nullish();
@@ -47,7 +47,7 @@ const HALF = /^\\u[dD][\da-fA-F]{3}$/;
 /**
  * Parses the body of a response without changing a number. Integers beyond 2^53 become BigInt, other numbers
  * that a double cannot hold LosslessNumber. NUL, which Postgres cannot store, is dropped from strings, and
- * lone surrogates become U+FFFD. Duplicate members are noted (`dataset/record.ts`). A body
+ * lone surrogates become U+FFFD. Duplicate members are noted (`dataset/declaration/record.ts`). A body
  * without such things, which is nearly every one, costs JSON.parse and a scan.
  * Throws BadResponseError if it is not JSON.
  */

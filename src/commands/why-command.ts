@@ -24,7 +24,7 @@ import { closeAfter, type Invocation, runCommand, withHost, withStore } from './
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownTablesOf } from '../tables/describe.ts';
 import type { Database } from '../postgres/database.ts';
-import { parseCanonical } from '../dataset/record.ts';
+import { parseCanonical } from '../dataset/declaration/record.ts';
 import { hash, optionalHash, requiredCount } from '../records/members.ts';
 import type { ApiClient } from '../api/client.ts';
 

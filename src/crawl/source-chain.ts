@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { ApiClient } from '../api/client.ts';
 import type { Priority } from '../budget/request-budget.ts';
-import { parseCanonical } from '../dataset/record.ts';
+import { parseCanonical } from '../dataset/declaration/record.ts';
 import type { Params } from '../dataset/paginators/paginator.ts';
 import { ApiTimeoutError, NoEndpointError, NoIndexError, NotFoundError } from '../errors.ts';
 import {

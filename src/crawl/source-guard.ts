@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { ApiClient, GetRequest } from '../api/client.ts';
 import type { Clock } from '../clock.ts';
-import { canonicalOf } from '../dataset/record.ts';
+import { canonicalOf } from '../dataset/declaration/record.ts';
 import { hash, seqno } from '../records/members.ts';
 import { networkChanged, chainChanged, type ChainBlock } from '../ledger/stored-settings.ts';
 import {

@@ -1,7 +1,15 @@
 import type { ZodType } from 'zod';
 import type { Choices } from '../settings/config.ts';
 import { DAY, spanOfSecond, secondOfTime } from '../range.ts';
-import { type Tables, type Rows, memberAt, canonicalOf, hashOf, readRecord, type Extra } from './record.ts';
+import {
+  type Tables,
+  type Rows,
+  memberAt,
+  canonicalOf,
+  hashOf,
+  readRecord,
+  type Extra,
+} from './declaration/record.ts';
 import { nameable, type Rejected } from './job.ts';
 import type { Params } from './paginators/paginator.ts';
 import { newestFirst, type BackwardPaginator, type HistoryPosition } from './paginators/backward.ts';

@@ -11,7 +11,7 @@ import {
   NOTHING,
   readRecord,
   type Extra,
-} from './record.ts';
+} from './declaration/record.ts';
 import { isViewOf, rawOf } from './bytes/view.ts';
 import type { Joins, Paginator, Params, Position, WholeSecondsPaginator } from './paginators/paginator.ts';
 import { ALWAYS, DAY, readSeconds, spanOfSecond, type Range } from '../range.ts';

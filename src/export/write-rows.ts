@@ -18,7 +18,7 @@ import { without, type Range } from '../range.ts';
 import type { Stop } from '../stop.ts';
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
 import { ownTablesOf } from '../tables/describe.ts';
-import type { Table } from '../dataset/record.ts';
+import type { Table } from '../dataset/declaration/record.ts';
 
 /** Bytes that are written at once: the server sends row by row. */
 const PIECE = 2 ** 20;

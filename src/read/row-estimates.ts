@@ -7,7 +7,7 @@ import { coverage, estimates } from '../tables/etl/coverage.ts';
 import { pages } from '../tables/etl/pages.ts';
 import { DatabaseError, DatabaseUnavailableError } from '../errors.ts';
 import { targetOf } from '../write/target.ts';
-import type { Table } from '../dataset/record.ts';
+import type { Table } from '../dataset/declaration/record.ts';
 
 /** If counting takes longer than this, Postgres' own estimate is used. */
 const TIME_LIMIT = '2s';

@@ -7,7 +7,7 @@ import { during, identifiers } from '../postgres/sql.ts';
 import { factsOf } from '../tables/describe.ts';
 import { keyHash, otherThanSealed, secondOfRow } from '../write/seals.ts';
 import { targetOf } from '../write/target.ts';
-import type { Table } from '../dataset/record.ts';
+import type { Table } from '../dataset/declaration/record.ts';
 
 /** Rows of a table: those of a range of block time, or all rows of a table without partitions. */
 export interface TableRows {

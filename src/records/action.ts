@@ -22,7 +22,7 @@ import {
   givenLayout,
   rowLayoutOf,
   type Put,
-} from '../dataset/record.ts';
+} from '../dataset/declaration/record.ts';
 import { actionPath, type ActionColumn } from '../tables/ton/action-members.ts';
 import { action_accounts, action_transactions, actions } from '../tables/ton/actions.ts';
 

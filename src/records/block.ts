@@ -13,7 +13,14 @@ import {
   requiredSeconds,
   timeOf,
 } from './members.ts';
-import { column, elsewhere, spread, rowLayoutOf, type Put, type Extra } from '../dataset/record.ts';
+import {
+  column,
+  elsewhere,
+  spread,
+  rowLayoutOf,
+  type Put,
+  type Extra,
+} from '../dataset/declaration/record.ts';
 import { block_parents, blocks } from '../tables/ton/blocks.ts';
 import { blockKey, isPlaced, misplacedBlocks } from '../ton/shard.ts';
 import type { Joins, Predecessor } from '../dataset/paginators/paginator.ts';

@@ -1,6 +1,6 @@
 import { LosslessNumber } from 'lossless-json';
 import * as z from 'zod';
-import { NO_AMOUNT, optional, withOtherForms, canonicalOf, asMoment } from '../dataset/record.ts';
+import { NO_AMOUNT, optional, withOtherForms, canonicalOf, asMoment } from '../dataset/declaration/record.ts';
 import { formatTime, readSeconds } from '../range.ts';
 import { ACCOUNT, readAddress, readHash } from '../ton/address.ts';
 import { MASTERCHAIN, readShard, SHARD } from '../ton/shard.ts';

@@ -20,7 +20,7 @@ import {
   type RowsOf,
   column,
   memberAt,
-} from '../dataset/record.ts';
+} from '../dataset/declaration/record.ts';
 import type { nft_collections, nft_items } from '../tables/ton/jettons-and-nfts.ts';
 import type { nft_descriptions } from '../tables/ton/address-book.ts';
 import type { Asked } from '../dataset/collection.ts';

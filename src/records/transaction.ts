@@ -43,7 +43,7 @@ import {
   extraWithin,
   type Extra,
   orNull,
-} from '../dataset/record.ts';
+} from '../dataset/declaration/record.ts';
 import { transactions, messages } from '../tables/ton/transactions.ts';
 import type { account_messages, account_transactions } from '../tables/ton/account-transactions.ts';
 

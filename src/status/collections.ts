@@ -8,7 +8,7 @@ import { readCursors, type CursorState } from '../ledger/stored-cursors.ts';
 import type { LookupCounts } from '../ledger/subjects.ts';
 import type { RowCount } from '../read/row-estimates.ts';
 import type { Status } from '../read/stored-status.ts';
-import type { Table } from '../dataset/record.ts';
+import type { Table } from '../dataset/declaration/record.ts';
 
 export interface WalkReport {
   readonly walk: string;

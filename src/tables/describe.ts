@@ -10,7 +10,7 @@ import {
   timestamp,
   pgSchema,
 } from 'drizzle-orm/pg-core';
-import type { Table } from '../dataset/record.ts';
+import type { Table } from '../dataset/declaration/record.ts';
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
 
 /** The data that analysts query. */

@@ -33,7 +33,7 @@ import { unseal, keyHash } from '../write/seals.ts';
 import { targetOf } from '../write/target.ts';
 import { CONFLICT, retry } from '../clock.ts';
 import { during } from '../postgres/sql.ts';
-import type { Table } from '../dataset/record.ts';
+import type { Table } from '../dataset/declaration/record.ts';
 
 /** What a comparison needs: the API, what was learned about its pages, and the database. */
 export type CompareContext = VerifyContext & FillContext;

@@ -16,7 +16,7 @@ import type { Verified } from './verify.ts';
 import { type Database, type Session, writeTransaction } from '../postgres/database.ts';
 import { removeRows, unverify } from '../write/certificates.ts';
 import { same } from '../write/insert.ts';
-import type { Table } from '../dataset/record.ts';
+import type { Table } from '../dataset/declaration/record.ts';
 
 /** How far from holes copies of their rows are searched for. */
 const BEYOND = 60 * DAY;

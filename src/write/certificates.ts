@@ -34,7 +34,7 @@ import {
   unsealSpans,
 } from './seals.ts';
 import { lockTables, targetOf, type Target } from './target.ts';
-import type { Table } from '../dataset/record.ts';
+import type { Table } from '../dataset/declaration/record.ts';
 
 /** A stream whose seconds are certified. */
 export interface Certified {

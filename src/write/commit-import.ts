@@ -28,7 +28,7 @@ import {
 import { isCurrent, deleteSuperseded, type Staged } from './insert.ts';
 import { secondOfRow } from './seals.ts';
 import { noteWrites, Seconds, secondsOf, unverify } from './certificates.ts';
-import type { Table } from '../dataset/record.ts';
+import type { Table } from '../dataset/declaration/record.ts';
 
 /** Rows of a table in the text format of COPY, in the order of `columnsToImport`. */
 export interface ImportedRows {

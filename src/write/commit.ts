@@ -1,4 +1,4 @@
-import type { Rows, Tables, Extra } from '../dataset/record.ts';
+import type { Rows, Tables, Extra } from '../dataset/declaration/record.ts';
 import { formatTime, spanOfSecond, toMultirangeText, type Range, union, without } from '../range.ts';
 import {
   addCoverage,

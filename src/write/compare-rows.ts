@@ -8,7 +8,7 @@ import { mayLack, targetOf, type Target } from './target.ts';
 import { spanOfRow, during, secondOf } from '../postgres/sql.ts';
 import { same } from './insert.ts';
 import type { Scope } from '../dataset/job.ts';
-import type { Table } from '../dataset/record.ts';
+import type { Table } from '../dataset/declaration/record.ts';
 
 /** A row on which the source and the table do not agree. */
 export interface Difference {

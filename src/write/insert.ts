@@ -28,7 +28,7 @@ import type { Lines } from './lines.ts';
 import { LONGEST_TRACE } from '../tables/ton/traces.ts';
 import { isNotTakenAsNew } from '../postgres/translate.ts';
 import { markCopying, type Lease } from '../ledger/leases.ts';
-import type { Table, Extra } from '../dataset/record.ts';
+import type { Table, Extra } from '../dataset/declaration/record.ts';
 import type { Rejected } from '../dataset/job.ts';
 import type { Stream } from '../ledger/stored-coverage.ts';
 import { quarantine, schemaDrift } from '../tables/etl/quarantine.ts';

@@ -11,7 +11,7 @@ import {
   type Noted,
   NOTHING,
   type Extra,
-} from '../dataset/record.ts';
+} from '../dataset/declaration/record.ts';
 import {
   contradictions,
   distinctRows,

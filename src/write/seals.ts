@@ -5,7 +5,7 @@ import { oneRow, type Session, oneValue } from '../postgres/database.ts';
 import { during, bare, multirangeParam, setExcluded, spansOfRow } from '../postgres/sql.ts';
 import { sealed, seals } from '../tables/etl/verification.ts';
 import { targetOf, type Target } from './target.ts';
-import type { Table } from '../dataset/record.ts';
+import type { Table } from '../dataset/declaration/record.ts';
 
 /*
  * Coverage says what is stored; a seal says what was proved. While a range is verified, the rows of each of its seconds

@@ -21,7 +21,7 @@ import { traces } from '../tables/ton/traces.ts';
 import { coverage, leases, refused, wanted } from '../tables/etl/coverage.ts';
 import { multirangeParam, bare, spanOfRow } from '../postgres/sql.ts';
 import { belowFloor, holdFloors, keepSetting, readFloors } from '../ledger/stored-settings.ts';
-import type { Table } from '../dataset/record.ts';
+import type { Table } from '../dataset/declaration/record.ts';
 import { partitions } from '../tables/etl/pages.ts';
 import { quarantine } from '../tables/etl/quarantine.ts';
 import { DatabaseConflictError, UsageError } from '../errors.ts';

@@ -17,7 +17,7 @@ import { endStrayCopies } from '../ledger/leases.ts';
 import { factsOf, type TableFacts } from '../tables/describe.ts';
 import type { CopyColumn } from './copy-buffer.ts';
 import { secondOfTime, spanOfSecond, union, type Range, DAY, formatRange, formatTime } from '../range.ts';
-import type { Table } from '../dataset/record.ts';
+import type { Table } from '../dataset/declaration/record.ts';
 import { DatabaseConflictError, WrongDatabaseError } from '../errors.ts';
 import { partitions } from '../tables/etl/pages.ts';
 

@@ -5,7 +5,7 @@ import { parseJson } from '../../src/api/read-response.ts';
 import { readList } from '../../src/dataset/bytes/read-list.ts';
 import { ANY_TEXT, textEnd, runsOf } from '../../src/dataset/bytes/json-bytes.ts';
 import { rawOf, RecordView } from '../../src/dataset/bytes/view.ts';
-import { elsewhere, spread } from '../../src/dataset/record.ts';
+import { elsewhere, spread } from '../../src/dataset/declaration/record.ts';
 import { ACCOUNT } from '../../src/ton/address.ts';
 import { SHARD } from '../../src/ton/shard.ts';
 import { ADDRESS } from '../../src/records/members.ts';

@@ -4,7 +4,7 @@ import job from '../../jobs/actions.ts';
 import { actionTypes } from '../../jobs/actions.ts';
 import { actionPath, documentedMembers, type ActionColumn } from '../../src/tables/ton/action-members.ts';
 import { action_accounts, action_transactions, actions } from '../../src/tables/ton/actions.ts';
-import type { Rows } from '../../src/dataset/record.ts';
+import type { Rows } from '../../src/dataset/declaration/record.ts';
 import { rebuildAction } from '../support/rebuild/rebuild-streams.ts';
 import { comparable } from '../support/rebuild/same-record.ts';
 import { detailsSchema, detailsSchemas, sampleDetails } from '../support/samples/sample-details.ts';

@@ -3,7 +3,7 @@ import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import job from '../../jobs/traces.ts';
 import { traceTree } from '../../jobs/traces.ts';
-import type { Rows } from '../../src/dataset/record.ts';
+import type { Rows } from '../../src/dataset/declaration/record.ts';
 import { comparableTrace } from '../support/rebuild/comparable-trace.ts';
 import { traceRebuilder, traceTables, type TraceStore } from '../support/rebuild/rebuild-from-rows.ts';
 import { sampleMessage, sampleTransaction } from '../support/samples/sample-records.ts';

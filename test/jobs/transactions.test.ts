@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import job from '../../jobs/transactions.ts';
 import { messages, transactions } from '../../src/tables/ton/transactions.ts';
-import type { Rows } from '../../src/dataset/record.ts';
+import type { Rows } from '../../src/dataset/declaration/record.ts';
 import { rebuildTransaction } from '../support/rebuild/rebuild.ts';
 import { comparable } from '../support/rebuild/same-record.ts';
 import {

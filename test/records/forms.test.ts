@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type * as z from 'zod';
-import { canonicalOf } from '../../src/dataset/record.ts';
+import { canonicalOf } from '../../src/dataset/declaration/record.ts';
 import * as members from '../../src/records/members.ts';
 import { formatAddress, readAddress } from '../../src/ton/address.ts';
 import { readShard } from '../../src/ton/shard.ts';

@@ -21,7 +21,7 @@ import type { TestStore } from '../support/database/database.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
 import { openHoles, expectProved, kindsOf, openNetworkProof, type Proof } from '../support/verify.ts';
 import { thorough } from '../support/thorough.ts';
-import type { Table } from '../../src/dataset/record.ts';
+import type { Table } from '../../src/dataset/declaration/record.ts';
 
 const START = Date.UTC(2026, 4, 1) / 1000;
 

@@ -8,7 +8,7 @@ import { readStreamsOf, select } from '../support/collections.ts';
 import { openTestStore } from '../support/database/database.ts';
 import { useNetwork } from '../support/network.ts';
 import { thorough } from '../support/thorough.ts';
-import type { Table } from '../../src/dataset/record.ts';
+import type { Table } from '../../src/dataset/declaration/record.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const SPAN = { from: START, to: START + 100 };

@@ -5,7 +5,7 @@ import type { Session } from '../../src/postgres/database.ts';
 import { countDrift, quarantineRecords } from '../../src/write/insert.ts';
 import type { Rejected } from '../../src/dataset/job.ts';
 import { readPosition } from '../../src/dataset/job.ts';
-import { extraWithin } from '../../src/dataset/record.ts';
+import { extraWithin } from '../../src/dataset/declaration/record.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 let store: TestStore;

@@ -18,7 +18,7 @@ import {
   nameOf,
   notServed,
 } from './walk-context.ts';
-import { parseCanonical } from '../../dataset/record.ts';
+import { parseCanonical } from '../../dataset/declaration/record.ts';
 import { account, int64 } from '../../records/members.ts';
 
 const Point = z.object({ lt: z.string(), hash: z.string() }).nullable();

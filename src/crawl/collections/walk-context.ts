@@ -13,7 +13,7 @@ import type { NetworkWatch } from '../source-guard.ts';
 import { unixSeconds } from '../../clock.ts';
 import { type Exchange, loggedOf } from '../../api/attempt.ts';
 import type { Params } from '../../dataset/paginators/paginator.ts';
-import type { Rows } from '../../dataset/record.ts';
+import type { Rows } from '../../dataset/declaration/record.ts';
 import type { Outcomes } from '../../ledger/subjects.ts';
 import { extrasOf } from '../streams/page.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { hashOf, parseCanonical } from '../../dataset/record.ts';
+import { hashOf, parseCanonical } from '../../dataset/declaration/record.ts';
 import { Lacking } from '../../dataset/paginators/paginator.ts';
 import type { OffsetCursor, OffsetStep } from '../../dataset/paginators/offset.ts';
 import type { ListWalk, PerBlockWalk } from '../../dataset/collection.ts';

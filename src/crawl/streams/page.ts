@@ -12,7 +12,13 @@ import type { SpanTrust, LtBounds } from '../request-bounds.ts';
 import { parseBody, parseJson, requireHoldable, echoOf, listOf } from '../../api/read-response.ts';
 import { readList } from '../../dataset/bytes/read-list.ts';
 import { rawOf } from '../../dataset/bytes/view.ts';
-import { timeOfRow, type Put, type Tables, surveyJson, type Extra } from '../../dataset/record.ts';
+import {
+  timeOfRow,
+  type Put,
+  type Tables,
+  surveyJson,
+  type Extra,
+} from '../../dataset/declaration/record.ts';
 import { linesOfRecords, type Lines } from '../../write/lines.ts';
 import { type Again, type PageCommit, type PageLog, release } from '../../write/commit.ts';
 import type { Lease } from '../../ledger/leases.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { parseCanonical } from '../../dataset/record.ts';
+import { parseCanonical } from '../../dataset/declaration/record.ts';
 import type { ApiClient } from '../../api/client.ts';
 import type { Clock } from '../../clock.ts';
 import {

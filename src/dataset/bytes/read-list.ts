@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { doubledWithin, unwrap, mappingOf } from '../record.ts';
+import { doubledWithin, unwrap, mappingOf } from '../declaration/record.ts';
 import {
   ANY_TEXT,
   CLOSE,

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { sql } from 'drizzle-orm';
-import { canonicalOf } from '../../dataset/record.ts';
+import { canonicalOf } from '../../dataset/declaration/record.ts';
 import { flag } from '../../records/members.ts';
 import { type ApiClient, type GetRequest, ATTEMPTS_IN_DOUBT } from '../../api/client.ts';
 import { LinkedBlock, type ChainInfo } from '../../crawl/source-chain.ts';

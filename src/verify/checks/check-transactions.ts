@@ -34,7 +34,7 @@ const addressed = (column: string) => sql`hashtextextended(coalesce(${sql.identi
 const nearOf = ({ from, to }: Range): Range => ({ from: from - NEAR, to });
 
 const messagesOf = (stretch: Stretch) => sql`ton.messages m where ${during('m', nearOf(stretch))}`;
-const ownOf = (stretch: Stretch) => sql`ton.transactions t where ${during('t', stretch)}`;
+const ownOf = (part: Stretch) => sql`ton.transactions t where ${during('t', part)}`;
 
 /**
  * Named queries. `near`: the messages of a stretch and of the hour before it; `was_sent` if they name the transaction

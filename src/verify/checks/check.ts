@@ -9,7 +9,7 @@ import { partsOf, type Range, type Stretch, HOUR, common, union } from '../../ra
 import type { Stop } from '../../stop.ts';
 import { countReadRows, type ReadRows } from '../../write/seals.ts';
 import type { BlocksOfSource } from './block-source.ts';
-import type { Table } from '../../dataset/record.ts';
+import type { Table } from '../../dataset/declaration/record.ts';
 import { spanOfRow, spansOfRow } from '../../postgres/sql.ts';
 import { MOST_NAMED } from '../../ledger/stored-findings.ts';
 

@@ -28,7 +28,7 @@ import { dueAt, readCoverage, readRefused } from '../../ledger/stored-coverage.t
 import { countRows } from '../../read/table-rows.ts';
 import { countToSeal, otherThanSealed, sealedWithin } from '../../write/seals.ts';
 import { targetOf, type Target } from '../../write/target.ts';
-import type { Table } from '../../dataset/record.ts';
+import type { Table } from '../../dataset/declaration/record.ts';
 
 /** Replaces the checks of a dataset that declares none: its seconds are never verified. */
 const unchecked: Check = {

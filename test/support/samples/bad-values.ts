@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { linesOfRows } from '../../../src/write/lines.ts';
 import { targetOf } from '../../../src/write/target.ts';
-import type { Rows, Tables } from '../../../src/dataset/record.ts';
+import type { Rows, Tables } from '../../../src/dataset/declaration/record.ts';
 
 /** JSON texts that a server should not send, but may. */
 const VALUES = [

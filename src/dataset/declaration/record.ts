@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { stringify } from 'lossless-json';
 import * as z from 'zod';
 import type { core, ZodType } from 'zod';
-import { BadResponseError } from '../errors.ts';
-import { formatTime } from '../range.ts';
+import { BadResponseError } from '../../errors.ts';
+import { formatTime } from '../../range.ts';
 
 /** Converts a value into the form that its schema accepts. Returns unreadable values unchanged. */
 type FormReader = (value: unknown) => unknown;
