@@ -153,9 +153,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'numbers rounded',
     what: 'numbers beyond 2^53 pass through a double',
-    edits: [
-      { module: 'api/read-response', find: 'isDoubtful ?', instead: 'isDoubtful && text === "" ?' },
-    ],
+    edits: [{ module: 'api/read-response', find: 'isDoubtful ?', instead: 'isDoubtful && text === "" ?' }],
   },
   {
     name: 'quarantined records not reported',
