@@ -314,12 +314,13 @@ function parsePairs(text: string): PostgresParameters {
 }
 
 /**
- * A URL of these parameters. Several hosts, or a socket, are put into the query, because `new URL` accepts them only there.
+ * A URL of these parameters. Several hosts, a socket, or a host with characters that mean something else in a URL are
+ * put into the query, because `new URL` accepts them only there.
  */
 export function formatPostgres(parameters: PostgresParameters): string {
   const { dbname = '', ...others } = Object.fromEntries(parameters);
   const { host = '', port = '', user = '', password = '', ...rest } = others;
-  const isPlain = host !== '' && !/[,/]/.test(host);
+  const isPlain = /^[\w.:-]+$/.test(host);
   const authority = isPlain ? formatLogin(user, password) + formatHost(host, port) : '';
   const query = Object.entries(isPlain ? rest : others)
     .filter(([, value]) => value !== '')

@@ -5,7 +5,7 @@ import { isUtf8 } from 'node:buffer';
 import { BlockList, isIP } from 'node:net';
 import { codeOf, messageOf, UsageError } from '../errors.ts';
 import { nearestName } from '../nearest.ts';
-import { withoutLogin } from './redact.ts';
+import { isEncoded, withoutLogin } from './redact.ts';
 
 /** Names that this program, its Postgres driver or its S3 client obey. Only their values are checked. */
 const OBEYED =
@@ -140,8 +140,17 @@ function keepEntry(values: Record<string, string>, entry: RegExpExecArray): stri
       `${name} has a $, which some programs replace with a variable, but this one does not: put the value in single quotes`,
     ],
   ];
-  return OBEYED.test(name) ? checks.filter(([isFault]) => isFault).map(([, fault]) => fault) : [];
+  const swallowed = [...value.matchAll(SWALLOWED)].flatMap(([, inner = '']) =>
+    OBEYED.test(inner)
+      ? [`the value of ${name} contains the line ${inner}=, so that has no effect: end the quote before it`]
+      : [],
+  );
+  const own = OBEYED.test(name) ? checks.filter(([isFault]) => isFault).map(([, fault]) => fault) : [];
+  return [...own, ...swallowed];
 }
+
+/** An entry within a value: a quote of an earlier line does not end, or the lines end with a separator of Unicode. */
+const SWALLOWED = /[\n\v\f\u0085\u2028\u2029][ \t]*(?:export[ \t]+)?([A-Z][A-Z\d_]+)[ \t]*=/g;
 
 /** Settings whose values may span lines. */
 const LISTS: ReadonlySet<string> = new Set(['ETL_DATASETS', 'ETL_RETENTION', 'ETL_SCHEDULE']);
@@ -247,10 +256,17 @@ export function readProxies(values: NodeJS.Dict<string>): ProxyFor {
 function proxyOf(name: string, value: string | undefined): URL | undefined {
   if (value === undefined || value === '') return undefined;
   const text = value.includes('://') ? value : `http://${value}`;
-  if (URL.canParse(text) && /^(?:https?|socks5h?):$/.test(new URL(text).protocol))
-    return new URL(text.replace(/^socks5h:/, 'socks5:'));
+  const url = URL.canParse(text) ? new URL(text.replace(/^socks5h:/i, 'socks5:')) : undefined;
+  const isKnown = url !== undefined && /^(?:https?|socks5):$/.test(url.protocol);
+  if (isKnown && isEncoded(url.username) && isEncoded(url.password)) {
+    // As in curl, the rest of the URL has no meaning.
+    [url.pathname, url.search, url.hash] = ['', '', ''];
+    return url;
+  }
   throw new UsageError(
-    `${name} "${withoutLogin(value)}" is not the URL of a proxy, such as http://host:3128`,
+    isKnown
+      ? `${name} has a login with a % that begins no character: write %25`
+      : `${name} "${withoutLogin(value)}" is not the URL of a proxy, such as http://host:3128`,
   );
 }
 

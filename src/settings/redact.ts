@@ -82,8 +82,18 @@ export function passwordsIn(...urls: readonly (string | undefined)[]): string[] 
     .flatMap((url) => (url !== undefined && URL.canParse(url) ? [new URL(url)] : []))
     .flatMap(({ password, searchParams }) => [
       password,
-      decodeURIComponent(password),
+      isEncoded(password) ? decodeURIComponent(password) : '',
       searchParams.get('password') ?? '',
     ])
     .filter((password) => password !== '');
+}
+
+/** False if a percent sign begins no character. */
+export function isEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -56,11 +56,13 @@ function requireOrder(from: string, to: string): void {
 const ANY_NOW = 2 ** 31;
 
 function requireCron(cron: string): void {
+  let next: Date | null;
   try {
-    new Cron(cron, { paused: true }).stop();
+    next = new Cron(cron, { paused: true }).nextRun();
   } catch (error) {
     throw new UsageError(`"${cron}" is not a cron expression: ${messageOf(error)}`);
   }
+  if (next === null) throw new UsageError(`"${cron}" names a time that never comes`);
 }
 
 function wrong(text: string): UsageError {

@@ -24,6 +24,15 @@ describe('a connection is read in any form of libpq', () => {
     ["dbname = db user='u' host=/run/postgresql password='p'", SOCKET],
     ['postgres://u:p@a:5432,b:5433/db?target_session_attrs=read-write', TWO],
     ['host=a,b port=5432,5433 dbname=db user=u password=p target_session_attrs=read-write', TWO],
+    ['host=@abstract dbname=db user=u password=p', 'postgres:///db?host=%40abstract&user=u&password=p'],
+    [
+      'postgres://u:p@[fe80::1%25eth0]:5432/db',
+      'postgres:///db?host=fe80::1%25eth0&port=5432&user=u&password=p',
+    ],
+    [
+      "host='h?sslmode=disable' dbname=db user=u password=p",
+      'postgres:///db?host=h%3Fsslmode=disable&user=u&password=p',
+    ],
   ])('%s', (given, url) => {
     const read = readDatabase(given, {}).url;
     expect(same(read)).toEqual(same(url));

@@ -46,3 +46,18 @@ test.each(['ftp://u:SECRET@h', 'http://', 'socks4://h:1'])('%s is refused, witho
   expect(() => readProxies({ HTTPS_PROXY: value })).toThrow(/HTTPS_PROXY ".*" is not the URL of a proxy/);
   expect(() => readProxies({ HTTPS_PROXY: value })).not.toThrow(/SECRET/);
 });
+
+test.each(['http://u:SECRET%@h:1', 'socks5://u:SECRET%zz@h', 'u%FF:SECRET@h:1'])(
+  '%s has a login that cannot be decoded',
+  (value) => {
+    expect(() => readProxies({ HTTPS_PROXY: value })).toThrow(/HTTPS_PROXY has a login with a %/);
+    expect(() => readProxies({ HTTPS_PROXY: value })).not.toThrow(/SECRET/);
+  },
+);
+
+test.each(['HTTP://h:1', 'h:1/path', 'http://h:1/?query', 'http://h:1#fragment'])(
+  'of %s only the host and the port count',
+  (value) => {
+    expect(readProxies({ HTTP_PROXY: value })('http://api.example')?.href).toBe('http://h:1/');
+  },
+);

@@ -15,10 +15,16 @@ describe('a schedule', () => {
     ]);
   });
 
-  test.each(['actions', '@ 0 * * * *', 'actions @ every hour', 'actions @ 61 * * * *', 'a @ b @ c'])(
-    'is refused if it is "%s"',
-    (text) => {
-      expect(() => parseSchedules(text)).toThrow(UsageError);
-    },
-  );
+  test.each([
+    'actions',
+    '@ 0 * * * *',
+    'actions @ every hour',
+    'actions @ 61 * * * *',
+    'a @ b @ c',
+    'a @ 0 0 30 2 *',
+    'a @ 0 0 31 4,6,9,11 *',
+    'a @ 0 0 0 1 1 * 2020',
+  ])('is refused if it is "%s"', (text) => {
+    expect(() => parseSchedules(text)).toThrow(UsageError);
+  });
 });
