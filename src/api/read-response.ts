@@ -213,6 +213,7 @@ const errorBody = z.looseObject({
   result: z.unknown().optional(),
   message: z.string().optional(),
   detail: z.unknown().optional(),
+  title: z.unknown().optional(),
 });
 
 /** The error text of a body. */
@@ -250,10 +251,10 @@ export function summary(error: unknown): string {
 function ownText(body: string): string | undefined {
   const parsed = errorBody.safeParse(jsonOrNothing(body));
   if (!parsed.success) return undefined;
-  const { error, result, message, detail } = parsed.data;
+  const { error, result, message, detail, title } = parsed.data;
   if (typeof error === 'string') return error;
-  // Recorded 429s have their text in `result`, and a Python framework puts its own in `detail`.
-  return error?.message ?? [result, message, detail].find((text) => typeof text === 'string');
+  // Recorded 429s have their text in `result`. Frameworks put theirs in `detail` (Python) or `title` (RFC 9457).
+  return error?.message ?? [result, message, detail, title].find((text) => typeof text === 'string');
 }
 
 function jsonOrNothing(body: string): unknown {
@@ -298,7 +299,11 @@ const NO_ROUTE = /\bCannot (?:GET|HEAD|POST|PUT) [^\s<"]+\s*(?:$|<)/;
 
 /** The 404 texts of web frameworks for an unknown path. A 404 for missing data names the data instead. */
 const BARE_NOT_FOUND =
-  /^(?:internal server error: )?(?:404:? )?(?:page |route |path |method |endpoint )?(?:not found|does not exist)[.!]?$/i;
+  /^(?:internal server error: )?(?:404:? )?(?:(?:page|resource|url) )?(?:not[ _-]?found|does not exist)[.!]?$/i;
+
+/** The same with the name of the path or method, such as Fastify's, Kong's and JSON-RPC's. */
+const NAMES_ROUTE =
+  /^(?:internal server error: )?(?:(?:no|unknown|invalid) (?:such )?(?:route|endpoint|method|handler)\b|(?:the )?(?:route|endpoint|method|path)\b.{0,200}\b(?:not found|doe(?:s not|sn't) exist)\b)/i;
 
 const BARE_NO_METHOD =
   /^(?:internal server error: )?(?:405:? |501:? )?(?:method not allowed|not implemented)[.!]?$/i;
@@ -306,8 +311,8 @@ const BARE_NO_METHOD =
 /** The characters of a page that are searched. */
 const LONGEST_PAGE = 10_000;
 
-/** The method is not allowed or not implemented. This program only sends GET, which all of its endpoints accept. */
-const NO_METHOD = new Set([405, 501]);
+/** The method is not allowed, gone or not implemented. This program only sends GET, which all of its endpoints accept. */
+const NO_METHOD = new Set([405, 410, 501]);
 
 /** A gateway sends 413, 414 and 431 if the list of addresses was too long; half of it may pass. */
 const TOO_LARGE = new Set([413, 414, 431]);
@@ -361,8 +366,8 @@ function lacksRoute({ status, body, apiVersion }: RefusedResponse, { own, text }
   if (NO_METHOD.has(status)) return own || apiVersion !== undefined;
   if (own && BARE_NO_METHOD.test(text)) return true;
   if (NO_ROUTE.test(own ? text : body.slice(0, LONGEST_PAGE))) return true;
-  if (own) return (status === 404 || status === 500) && BARE_NOT_FOUND.test(text);
-  return status === 404 && apiVersion !== undefined;
+  if ((own && NAMES_ROUTE.test(text)) || BARE_NOT_FOUND.test(text)) return status === 404 || status === 500;
+  return !own && status === 404 && apiVersion !== undefined;
 }
 
 function ownError(status: number, message: string, reason: Reason): EtlError {
