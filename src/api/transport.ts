@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent, ProxyAgent, type Dispatcher } from 'undici';
 import { type Clock, linkSignals } from '../clock.ts';
@@ -401,7 +401,7 @@ export function openRecorder(directory: string, clock: Clock): Recorder {
   const file = openFile(directory, `responses-${process.pid}-${randomBytes(4).toString('hex')}.jsonl`);
   return {
     record: (response) => {
-      writeSync(file, `${lineOf(response, new Date(clock.now()).toISOString())}\n`);
+      writeFileSync(file, `${lineOf(response, new Date(clock.now()).toISOString())}\n`);
     },
     close: () => {
       closeSync(file);

@@ -74,15 +74,22 @@ function stoppedEarly(): IncompleteError {
   });
 }
 
-/** Prints an error and what to do about it. An unexpected error is a bug, and keeps its stack for the report. */
+/**
+ * Prints an error and what to do about it. An unexpected error is a bug, and keeps its stack for the report, unless the
+ * system refused to read or write a file.
+ */
 export function reportError(error: unknown): void {
   if (!(error instanceof EtlError)) {
-    console.error(error);
+    const isOfSystem = error instanceof Error && 'syscall' in error;
+    console.error(isOfSystem ? `error: ${error.message}\nhint: ${FILE_HINT}` : error);
     return;
   }
   console.error(`error: ${withCommands(error.message)}`);
   if (error.hint !== undefined) console.error(`hint: ${withCommands(error.hint)}`);
 }
+
+/** The system's message names the file. */
+const FILE_HINT = 'Look at the free space, and at the rights of this user. What was committed is kept.';
 
 /** Runs `work` with something that was opened, and closes it in any case. */
 export async function closeAfter<O extends { close(): Promise<unknown> }, T>(

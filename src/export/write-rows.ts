@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Session, Database } from '../postgres/database.ts';
@@ -13,6 +13,7 @@ import {
   describeTable,
 } from '../read/table-rows.ts';
 import { coveredBy, gradeOf, isRead } from '../read/grade-of.ts';
+import { LakeError, messageOf } from '../errors.ts';
 import { makeFolder } from '../files.ts';
 import { without, type Range } from '../range.ts';
 import type { Stop } from '../stop.ts';
@@ -42,21 +43,37 @@ export async function writeRows(
   const file = openSync(path, 'w');
   const piece = Buffer.allocUnsafe(PIECE);
   let used = 0;
+  const flush = () => {
+    writeWhole({ file, path }, piece.subarray(0, used));
+    used = 0;
+  };
   const write = (data: Buffer) => {
-    if (used + data.length > PIECE) {
-      writeSync(file, piece, 0, used);
-      used = 0;
-    }
-    if (data.length > PIECE) writeSync(file, data);
+    if (used + data.length > PIECE) flush();
+    if (data.length > PIECE) writeWhole({ file, path }, data);
     else used += data.copy(piece, used);
   };
   const onData = spreadsheet === undefined ? write : spreadsheetLines(spreadsheet, write);
   try {
-    if (format === 'text') writeSync(file, FIRST_LINE);
+    if (format === 'text') write(Buffer.from(FIRST_LINE));
     await copyRows(session, rows, { format, onData });
-    writeSync(file, piece, 0, used);
+    flush();
   } finally {
     closeSync(file);
+  }
+}
+
+/**
+ * When a disk becomes full, a single call of the system writes a part of the data without an error.
+ * @throws LakeError
+ */
+function writeWhole({ file, path }: { readonly file: number; readonly path: string }, data: Buffer): void {
+  try {
+    writeFileSync(file, data);
+  } catch (cause) {
+    throw new LakeError(`${path} cannot be written: ${messageOf(cause)}`, {
+      cause,
+      hint: 'Free some space, or choose another directory. Temporary files of a lake are in TMPDIR.',
+    });
   }
 }
 

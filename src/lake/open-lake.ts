@@ -55,7 +55,7 @@ export function directoryStore(directory: string): LakeStore {
     const folder = dirname(at(name));
     await makeFolder(folder);
     const path = join(folder, `${PARTIAL}${randomUUID()}`);
-    await make(path);
+    await make(path).catch(unwritable);
     return path;
   };
   return {
@@ -71,19 +71,20 @@ export function directoryStore(directory: string): LakeStore {
         return true;
       } catch (error) {
         if (codeOf(error) === 'EEXIST') return false;
-        throw error;
+        return unwritable(error);
       } finally {
         await rm(path);
       }
     },
     async put(name, path) {
-      await rename(await beside(name, (partial) => copyFile(path, partial)), at(name));
+      const partial = await beside(name, (copy) => copyFile(path, copy));
+      await rename(partial, at(name)).catch(unwritable);
     },
     async fetch(name) {
       const found = await ifThere(stat(at(name))).catch(unreadable);
       return found && { path: at(name), release: () => Promise.resolve() };
     },
-    remove: (name) => rm(at(name), { force: true }),
+    remove: (name) => rm(at(name), { force: true }).catch(unwritable),
   };
 }
 
@@ -118,6 +119,14 @@ function unlessAbsent(error: unknown): never[] {
 export function unreadable(cause: unknown): never {
   throw new LakeError(`the lake cannot be read: ${messageOf(cause)}`, {
     hint: 'Let this user read the directory, or name another one.',
+    cause,
+  });
+}
+
+/** The system's message names the path. */
+function unwritable(cause: unknown): never {
+  throw new LakeError(`the lake cannot be written: ${messageOf(cause)}`, {
+    hint: 'Free some space, and let this user write to the directory.',
     cause,
   });
 }

@@ -435,3 +435,26 @@ describe('export to csv', () => {
     await expect(run({ ...wanted, format: 'parquet', spreadsheet: true })).rejects.toThrow(/give both/);
   });
 });
+
+describe('export to a disk that becomes full', () => {
+  // The system then writes a part of the data, and says nothing before the next write.
+  test.each([['csv'], ['csv', '--spreadsheet'], ['parquet']])(
+    'as %s says so, and writes nothing that is cut',
+    async (...format) => {
+      const cli = await openCli();
+      const out = join(directory, `full-${format.join('')}`);
+      const range = ['--from', '2026-02-01', '--to', '2026-02-01T00:20Z', '--only', 'transactions'];
+      const to = ['export', ...range, '--out', out, '--format', ...format];
+      // Blocks of 512 bytes: fewer than the rows of the range take.
+      const { code, stderr } = await cli.runWithin('-f 100', to, { DATABASE_URL: store.url });
+      await cli.close();
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(/cannot be written: EFBIG/) as unknown,
+      });
+      expect(stderr).not.toContain('    at ');
+      const files = await readdir(out, { recursive: true }).catch(() => []);
+      expect(files.filter((name) => /[.](csv|json|parquet)$/.test(name))).toEqual([]);
+    },
+  );
+});

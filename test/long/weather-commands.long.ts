@@ -264,7 +264,7 @@ test('a process that was stopped for longer than its leases loses them: nothing 
 });
 
 test.each([34, 40, 48])('a process that may open only %i files says so, without a stack', async (files) => {
-  const few = await cli.runWithFewFiles(files, ['backfill', '--from', '2026-01-01', '--to', '2026-01-02']);
+  const few = await cli.runWithin(`-n ${files}`, ['backfill', '--from', '2026-01-01', '--to', '2026-01-02']);
   expect(few.code).toBe(EXIT.usage);
   expect(few.stderr).toMatch(/^error: too many open files|insufficient file descriptors/m);
   expect(few.stderr).toMatch(/\nhint: Raise the limit: .*\n$/);

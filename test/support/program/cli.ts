@@ -31,8 +31,8 @@ export interface Cli {
    * command. Tests of how a process begins, reads, is ended and exits use a separate one.
    */
   ask(args: readonly string[], settings?: Settings): Promise<CliResult>;
-  /** As after `ulimit -n`. */
-  runWithFewFiles(openFiles: number, args: readonly string[]): Promise<CliResult>;
+  /** As after `ulimit`: `-n 20` for few open files, `-f 100` for small ones. */
+  runWithin(limit: string, args: readonly string[], settings?: Settings): Promise<CliResult>;
   close(): Promise<void>;
 }
 
@@ -73,8 +73,8 @@ export async function openCli(): Promise<Cli> {
     start,
     run: (...given) => start(...given).ended,
     ask: (args, settings = {}) => warm.run({ args, env: environment(settings) }),
-    runWithFewFiles: (openFiles, args) =>
-      launch(['sh', '-c', `ulimit -n ${openFiles}; exec "$@"`, 'sh', process.execPath, bin], args).ended,
+    runWithin: (limit, ...given) =>
+      launch(['sh', '-c', `ulimit ${limit}; exec "$@"`, 'sh', process.execPath, bin], ...given).ended,
     close: async () => {
       // A test that failed half-way leaves its servers behind.
       for (const child of children) child.kill('SIGKILL');
