@@ -740,7 +740,7 @@ comment on column ton.nft_ownership.trace_id is 'Trace in which the item changed
 -- Validators.
 
 create or replace view ton.validator_stakes as
-select e.election_id, to_timestamp(case when e.election_id < 253402300800 then e.election_id end) as starts, e.validator_pubkey, e.stake_holder_address,
+select e.election_id, to_timestamp(case when e.election_id between 0 and 253402300799 then e.election_id end) as starts, e.validator_pubkey, e.stake_holder_address,
   coalesce(sum(e.amount) filter (where e.type = 'stake_accepted'), 0) as stake,
   count(*) filter (where e.type = 'stake_accepted') as accepted, count(*) filter (where e.type = 'stake_rejected') as rejected,
   min(e.utime) as first_at, max(e.utime) as last_at
@@ -758,7 +758,7 @@ comment on column ton.validator_stakes.first_at is 'When the first of the stakes
 comment on column ton.validator_stakes.last_at is 'When the last of the stakes came, block time, UTC.';
 
 create or replace view ton.validator_income as
-select max(m.election_id) as election_id, to_timestamp(max(case when m.election_id < 253402300800 then m.election_id end)) as starts, m.stake_holder_address,
+select max(m.election_id) as election_id, to_timestamp(max(case when m.election_id between 0 and 253402300799 then m.election_id end)) as starts, m.stake_holder_address,
   count(m.election_id) as elections, sum(m.stake) as stake, sum(m.returned) as returned, sum(m.returned) - sum(m.stake) as reward,
   max(m.at) filter (where m.returned is not null) as returned_at
 from (
@@ -766,7 +766,7 @@ from (
     partition by x.stake_holder_address order by x.at desc, (x.returned is null), x.lt desc) as returns_from_here
   from (
     select s.stake_holder_address, s.election_id, s.stake, null::numeric as returned, null::bigint as lt,
-      coalesce(to_timestamp(case when e.successor < 253402300800 then e.successor end), 'infinity') as at
+      coalesce(to_timestamp(case when e.successor between 0 and 253402300799 then e.successor end), 'infinity') as at
     from (
       select v.election_id, v.stake_holder_address, sum(v.amount) as stake from ton.validator_events v
       where v.type = 'stake_accepted' and v.election_id is not null group by 1, 2) s
@@ -776,7 +776,7 @@ from (
     union all
     select v.stake_holder_address, null, null, v.amount, v.tx_lt, v.utime from ton.validator_events v
     where v.type = 'stake_recovered') x) m
-group by m.stake_holder_address, case when m.returns_from_here = 0 then -m.election_id else m.returns_from_here end
+group by m.stake_holder_address, case when m.returns_from_here = 0 then -1 - m.election_id else m.returns_from_here end
 having count(m.election_id) > 0;
 comment on view ton.validator_income is 'What came of the stakes of each election, one row for each holder of stakes and return. A return names no election: it settles the holder''s accepted stakes in the elections whose successor has begun by then and that no earlier return settled. Successors are known from stakes that are stored; what is not returned yet has nulls. Of a pool the reward is before its own shares. What the elector gives back of a stake in excess is a part of returned, too, so that a reward may hold some.';
 comment on column ton.validator_income.election_id is 'Election whose stakes were settled, named by the unix time at which its validators begin; the last if a return settled several.';

@@ -347,7 +347,7 @@ from (
 ) h;
 
 create or replace view delta.ton.validator_stakes as
-select e.election_id, from_unixtime(case when e.election_id < 253402300800 then e.election_id end) as starts, e.validator_pubkey, e.stake_holder_address,
+select e.election_id, from_unixtime(case when e.election_id between 0 and 253402300799 then e.election_id end) as starts, e.validator_pubkey, e.stake_holder_address,
   coalesce(sum(e.amount) filter (where e.type = 'stake_accepted'), 0) as stake,
   count(*) filter (where e.type = 'stake_accepted') as accepted, count(*) filter (where e.type = 'stake_rejected') as rejected,
   min(e.utime) as first_at, max(e.utime) as last_at
@@ -355,7 +355,7 @@ from delta.ton.validator_events e where e.election_id is not null
 group by e.election_id, e.validator_pubkey, e.stake_holder_address;
 
 create or replace view delta.ton.validator_income as
-select max(m.election_id) as election_id, from_unixtime(max(case when m.election_id < 253402300800 then m.election_id end)) as starts, m.stake_holder_address,
+select max(m.election_id) as election_id, from_unixtime(max(case when m.election_id between 0 and 253402300799 then m.election_id end)) as starts, m.stake_holder_address,
   count(m.election_id) as elections, sum(m.stake) as stake, sum(m.returned) as returned, sum(m.returned) - sum(m.stake) as reward,
   max(m.at) filter (where m.returned is not null) as returned_at
 from (
@@ -363,7 +363,7 @@ from (
     partition by x.stake_holder_address order by x.at desc, (x.returned is null), x.lt desc) as returns_from_here
   from (
     select s.stake_holder_address, s.election_id, s.stake, cast(null as decimal(38, 0)) as returned, cast(null as bigint) as lt,
-      coalesce(from_unixtime(case when e.successor < 253402300800 then e.successor end), timestamp '9999-12-31 00:00:00 UTC') as at
+      coalesce(from_unixtime(case when e.successor between 0 and 253402300799 then e.successor end), timestamp '9999-12-31 00:00:00 UTC') as at
     from (
       select v.election_id, v.stake_holder_address, sum(v.amount) as stake from delta.ton.validator_events v
       where v.type = 'stake_accepted' and v.election_id is not null group by 1, 2) s
@@ -373,7 +373,7 @@ from (
     union all
     select v.stake_holder_address, null, null, v.amount, v.tx_lt, v.utime from delta.ton.validator_events v
     where v.type = 'stake_recovered') x) m
-group by m.stake_holder_address, case when m.returns_from_here = 0 then -m.election_id else m.returns_from_here end
+group by m.stake_holder_address, case when m.returns_from_here = 0 then -1 - m.election_id else m.returns_from_here end
 having count(m.election_id) > 0;
 
 create or replace view delta.ton.complaints as

@@ -77,12 +77,14 @@ const ODD: readonly unknown[] = [
   ],
 ];
 
-/** Types of actions whose details are read by views. */
-const TYPES = ['jetton_swap', 'jetton_mint', 'nft_mint', 'multisig_create_order', 'multisig_execute'].concat([
-  'multisig_approve',
-  'vesting_send_message',
-  'vesting_add_whitelist',
-]);
+/** Types of rows that views read. */
+const TYPES: Readonly<Record<string, readonly string[]>> = {
+  actions: [
+    ...['jetton_swap', 'jetton_mint', 'nft_mint', 'multisig_create_order', 'multisig_execute'],
+    ...['multisig_approve', 'vesting_send_message', 'vesting_add_whitelist'],
+  ],
+  validator_events: ['stake_accepted', 'stake_rejected', 'stake_recovered'],
+};
 
 let store: TestStore;
 let duck: Duck;
@@ -96,7 +98,7 @@ beforeAll(async () => {
     // Postgres derives the generated columns itself.
     const columns = all.filter(({ generated }) => generated === undefined);
     const names = identifiers(columns.map((column) => column.name));
-    const rows = (name === 'actions' ? TYPES : ['x']).flatMap((type) =>
+    const rows = (TYPES[name] ?? ['x']).flatMap((type) =>
       ODD.map((odd, index) =>
         Object.fromEntries(
           columns.map((column) => [
@@ -117,16 +119,17 @@ afterAll(async () => {
   await store.close();
 });
 
-/** An odd value if the column takes it, else the greatest value of its type. */
+/** An odd value if the column takes it, else the greatest or the least value of its type, or a small one. */
 function valueFor(type: string, odd: unknown, index: number): unknown {
   const text = typeof odd === 'string' ? odd : `${JSON.stringify(odd)} ${index}`;
   if (type === 'jsonb') return index % 2 === 0 ? odd : detailsOf(odd);
   if (type === 'text') return text;
   if (type === 'text[]') return [text];
   if (type === 'boolean') return true;
-  if (type === 'integer') return index % 2 === 0 ? 2147483647 : index;
-  if (type === 'bigint') return index % 2 === 0 ? '9223372036854775807' : index;
-  if (type.startsWith('numeric')) return '9'.repeat(type === 'numeric' ? 78 : 38);
+  if (type === 'integer') return [2147483647, -2147483648, index][index % 3];
+  if (type === 'bigint') return ['9223372036854775807', '-9223372036854775808', index][index % 3];
+  if (type.startsWith('numeric'))
+    return `${index % 4 === 1 ? '-' : ''}${'9'.repeat(type === 'numeric' ? 78 : 38)}`;
   if (type.startsWith('timestamp')) return '2026-01-05T00:00:00Z';
   return null;
 }

@@ -122,6 +122,8 @@ const HOSTILE = [
   `call enable_logging(storage = 'file', storage_config = {'path': 'D/out'})`,
   `select * from enable_logging(storage = 'file', storage_config = {'path': 'D/out'})`,
   `select * from enable_profiling(format = 'json', save_location = 'D/out.json')`,
+  `from enable_peg_parser()`,
+  `select * from "enable_peg_parser" ()`,
   `checkpoint`,
   `drop view ton.blocks`,
   `delete from etl.parts`,
