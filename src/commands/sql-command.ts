@@ -394,7 +394,13 @@ const SPREADSHEET: RowFormat = {
 
 /** An array of objects whose values are strings or null, so that no digit is lost. */
 const JSON_ARRAY: RowFormat = {
-  head: () => '[',
+  head(columns) {
+    const twice = columns.find((name, index) => columns.indexOf(name) !== index);
+    if (twice === undefined) return '[';
+    throw new UsageError(`two columns are named "${twice}", and an object of JSON keeps only one of them`, {
+      hint: 'Name one of them differently, with `as`, or use --csv.',
+    });
+  },
   row: (columns, values, isFirst) => `${isFirst ? '\n' : ',\n'}${objectOf(columns, values)}`,
   foot: (isEmpty) => (isEmpty ? ']\n' : '\n]\n'),
 };

@@ -123,6 +123,16 @@ describe.each(some(['--csv', '--json'], 1))('sql %s', (format) => {
   });
 });
 
+test.each([
+  ['select 1 as a, 2 as a', 'a'],
+  ['select * from (values (1)) one (n), (values (2)) two (n)', 'n'],
+  ['select 1, 2', '?column?'],
+])('sql --json does not drop one of two columns of a name: %s', async (statement, name) => {
+  const { code, stdout, stderr } = await shell(`$SQL --json "${statement}"`);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain(`two columns are named "${name}"`);
+});
+
 test('sql --csv --spreadsheet writes what a spreadsheet does not change', async () => {
   const values = `true as is, 't' as word, '+a/b=' as "=hash", 12345678901234567 as lt, -5 as n, timestamptz '2026-01-01 00:00:31+00' as at, null as none`;
   const { code, stdout } = await shell(`$SQL --csv --spreadsheet "select ${values.replaceAll('"', '\\"')}"`);
