@@ -1,10 +1,12 @@
 import { isUtf8 } from 'node:buffer';
+import * as http from 'node:http';
+import * as https from 'node:https';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Agent, ProxyAgent, type Dispatcher } from 'undici';
+import { Agent, buildConnector, ProxyAgent, type Dispatcher } from 'undici';
 import { type Clock, linkSignals } from '../clock.ts';
 import {
   ApiTimeoutError,
@@ -90,15 +92,55 @@ export function createTransport({ origin, connections, clock, key, proxy }: Tran
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-  const agent =
-    proxy === undefined
-      ? new Agent(how)
-      : // Proxies forward requests without TLS, and many refuse to tunnel them.
-        new ProxyAgent({ ...how, uri: proxy.href, proxyTunnel: origin.startsWith('https:') });
+  const agent = agentOf(origin, proxy, how);
   const wire = { agent, origin, clock, key, through: proxy && ` through the proxy ${proxy.host}` };
   return {
     send: (outgoing, signal, between) => send(wire, outgoing, signal, between),
     close: () => agent.destroy(),
+  };
+}
+
+/** Proxies forward requests without TLS, and many refuse to tunnel them. */
+function agentOf(origin: string, proxy: URL | undefined, how: Agent.Options): Dispatcher {
+  if (proxy === undefined) return new Agent(how);
+  const isTunnel = origin.startsWith('https:') || proxy.protocol === 'https:';
+  if (isTunnel && proxy.protocol !== 'socks5:') return new Agent({ ...how, connect: tunnelThrough(proxy) });
+  const token = tokenOf(proxy);
+  return new ProxyAgent({ ...how, uri: proxy.href, proxyTunnel: isTunnel, ...(token && { token }) });
+}
+
+/** The proxy's login as a header; undefined if it has none. The password may be empty. */
+function tokenOf({ username, password }: URL): string | undefined {
+  const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return login === ':' ? undefined : `Basic ${Buffer.from(login).toString('base64')}`;
+}
+
+/**
+ * Connects by a tunnel. undici's own tunnels repeat their request without a pause if the proxy closes the connection,
+ * and wait for minutes if it does not answer.
+ */
+function tunnelThrough(proxy: URL): buildConnector.connector {
+  const secure = buildConnector({ timeout: CONNECT_TIMEOUT_MS });
+  const { request } = proxy.protocol === 'https:' ? https : http;
+  return (options, callback) => {
+    const { protocol, port, hostname, host = hostname } = options;
+    const path = port === '' ? `${host}:${protocol === 'https:' ? 443 : 80}` : host;
+    const token = tokenOf(proxy);
+    const headers = { host: path, ...(token && { 'proxy-authorization': token }) };
+    const timeout = CONNECT_TIMEOUT_MS;
+    const asked = request(proxy.origin, { method: 'CONNECT', path, headers, timeout, agent: false });
+    asked.once('connect', ({ statusCode }, socket) => {
+      socket.setTimeout(0);
+      if (statusCode === 200 && protocol === 'https:') secure({ ...options, httpSocket: socket }, callback);
+      else if (statusCode === 200) callback(null, socket);
+      else {
+        socket.destroy();
+        callback(new Error(`the proxy answered CONNECT with ${statusCode}`), null);
+      }
+    });
+    asked.once('timeout', () => asked.destroy(new Error('the proxy does not answer')));
+    asked.once('error', (error) => callback(error, null));
+    asked.end();
   };
 }
 

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo, type Server as TcpServer } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { guardKey, createTransport } from '../../src/api/transport.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -7,13 +7,13 @@ import { ApiUnavailableError } from '../../src/errors.ts';
 
 /** What the proxy was asked, as `METHOD target`. */
 const asked: string[] = [];
-const servers: Server[] = [];
+const servers: TcpServer[] = [];
 afterEach(async () => {
   asked.length = 0;
   await Promise.all(servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
 });
 
-async function listen(server: Server): Promise<string> {
+async function listen(server: TcpServer): Promise<string> {
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -72,6 +72,46 @@ test('a request with TLS is tunneled, and a refusal of the proxy names the proxy
   await expect(failed).rejects.toThrow(ApiUnavailableError);
   await expect(failed).rejects.toThrow(`no response from https://api.example through the proxy ${address}`);
   expect(asked).toEqual(['CONNECT api.example:443']);
+});
+
+test('a tunnel carries TLS to the host, with a login whose password is empty', async () => {
+  const address = await listen(
+    createTcpServer((socket) =>
+      socket.once('data', (data) => {
+        asked.push(
+          ...(/^(CONNECT .*?) HTTP[^]*\r\nproxy-authorization: (.*)\r\n/i.exec(data.toString())?.slice(1) ??
+            []),
+        );
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        socket.once('data', (hello) => {
+          asked.push(String(hello[0]));
+          socket.destroy();
+        });
+      }),
+    ),
+  );
+  await expect(get('https://[::1]:8443', `http://token:@${address}`)).rejects.toThrow(ApiUnavailableError);
+  // A handshake of TLS begins with 22.
+  expect(asked).toEqual(['CONNECT [::1]:8443', `Basic ${Buffer.from('token:').toString('base64')}`, '22']);
+});
+
+test.each([
+  ['closes', 'https://api.example', ''],
+  ['answers with garbage', 'https://api.example', 'garbage\r\n\r\n'],
+  ['has no connection to the host', 'https://api.example', 'HTTP/1.1 502 Bad Gateway\r\n\r\n'],
+  ['wants a login', 'https://api.example', 'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'],
+  ['closes what it should forward', 'http://api.example', ''],
+])('a proxy that %s is asked once, and named', async (_, origin, answer) => {
+  const address = await listen(
+    createTcpServer((socket) =>
+      socket.once('data', (data) => {
+        asked.push(data.toString());
+        socket.end(answer);
+      }),
+    ),
+  );
+  await expect(get(origin, `http://${address}`)).rejects.toThrow(`through the proxy ${address}`);
+  expect(asked).toHaveLength(1);
 });
 
 test('a proxy that is not there is named, without its password', async () => {
