@@ -366,8 +366,12 @@ function lacksRoute({ status, body, apiVersion }: RefusedResponse, { own, text }
   if (NO_METHOD.has(status)) return own || apiVersion !== undefined;
   if (own && BARE_NO_METHOD.test(text)) return true;
   if (NO_ROUTE.test(own ? text : body.slice(0, LONGEST_PAGE))) return true;
-  if ((own && NAMES_ROUTE.test(text)) || BARE_NOT_FOUND.test(text)) return status === 404 || status === 500;
+  if (saysMissing({ own, text })) return status === 404 || status === 500;
   return !own && status === 404 && apiVersion !== undefined;
+}
+
+function saysMissing({ own, text }: Reason): boolean {
+  return BARE_NOT_FOUND.test(text) || (own && NAMES_ROUTE.test(text));
 }
 
 function ownError(status: number, message: string, reason: Reason): EtlError {

@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { createServer as createTcpServer, type AddressInfo, type Server as TcpServer } from 'node:net';
+import { createServer, type IncomingMessage } from 'node:http';
+import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { guardKey, createTransport } from '../../src/api/transport.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -7,13 +7,13 @@ import { ApiUnavailableError } from '../../src/errors.ts';
 
 /** What the proxy was asked, as `METHOD target`. */
 const asked: string[] = [];
-const servers: TcpServer[] = [];
+const servers: Server[] = [];
 afterEach(async () => {
   asked.length = 0;
   await Promise.all(servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
 });
 
-async function listen(server: TcpServer): Promise<string> {
+async function listen(server: Server): Promise<string> {
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
