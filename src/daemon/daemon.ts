@@ -358,7 +358,7 @@ export async function runRetentionLoop(options: DaemonContext, position: ChainPo
   const { database, clock, logger } = context;
   if (config.retention.seconds.size === 0) return untilAborted(stop.finishing);
   const round = async () => {
-    const { kept, unproved } = await retentionFloors(config, database, unixSeconds(clock));
+    const { kept, unproved } = await retentionFloors(config, database, unixSeconds(clock), stop.leaving);
     for (const { name, why } of unproved)
       logger.warn({ partition: name, reason: why }, 'partition not dropped: not proved to be in the lake');
     const { dropped, left } = await prune(database, kept, context);

@@ -3,6 +3,7 @@ import { keepSetting, readSetting, type Settings } from '../ledger/stored-settin
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { concernsRun, EtlError, LakeBusyError, LakeError, messageOf } from '../errors.ts';
 import { tablesOf } from '../export/write-rows.ts';
+import type { Lake } from '../lake/lake.ts';
 import { withLake } from '../lake/open-lake.ts';
 import { exportLake } from '../lake/export-lake.ts';
 import { untilAborted } from '../stop.ts';
@@ -110,9 +111,8 @@ async function updateLake(
     onAnswer();
     parts += isWritten ? 1 : 0;
   };
-  const isWhole = await withLake(location, (lake) =>
-    exportLake({ lake, database, tables, range, stop, ...round, onPart }),
-  );
+  const work = (lake: Lake) => exportLake({ lake, database, tables, range, stop, ...round, onPart });
+  const isWhole = await withLake(location, work, stop.leaving);
   logger.debug({ lake: location, parts }, 'lake brought up to date');
   return isWhole;
 }

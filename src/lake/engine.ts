@@ -212,7 +212,7 @@ async function runReading(
       (type === StatementType.EXPLAIN && found.count === 1 && (await explainsReading(duck, statement)));
     if (!isReading) refuse(`${StatementType[type].toLowerCase()} statement`);
     if (switchesLogging(statement))
-      refuse("call of enable_logging or the like, or of a function that runs a text");
+      refuse('call of enable_logging or the like, or of a function that runs a text');
     rows = await prepared.runAndReadAll();
   }
   return rows;

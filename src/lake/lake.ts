@@ -85,6 +85,9 @@ interface Fetched {
 /** Bytes in one request of a multipart upload. */
 const PIECE = 16 * 2 ** 20;
 
+/** By default the vendor's client waits without end for a server that does not answer. */
+const WAITS = { connectionTimeout: 10_000, socketTimeout: 60_000 };
+
 /** Error names if the object was created meanwhile. */
 const TAKEN: ReadonlySet<string> = new Set(['PreconditionFailed', 'ConditionalRequestConflict']);
 const ABSENT: ReadonlySet<string> = new Set(['NoSuchKey', 'NotFound']);
@@ -92,50 +95,66 @@ const ABSENT: ReadonlySet<string> = new Set(['NoSuchKey', 'NotFound']);
 /**
  * A lake in a bucket, `s3://bucket/prefix`. The vendor's own client takes region, endpoint and keys from the usual
  * places. The server must support conditional writes (`If-None-Match: *`), as S3 does. `scratch` gives paths for files
- * that are read.
+ * that are read. The signal ends requests.
  * @throws UsageError if the location names no bucket, or the client is not installed
  */
-export async function s3Store(location: string, scratch: (name: string) => string): Promise<LakeStore> {
+export async function s3Store(
+  location: string,
+  scratch: (name: string) => string,
+  signal?: AbortSignal,
+): Promise<LakeStore> {
   const [, Bucket, rest = ''] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(location) ?? [];
   if (Bucket === undefined)
     throw new UsageError(`${location} names no bucket: write it like s3://bucket/prefix`);
   const prefix = rest === '' || rest.endsWith('/') ? rest : `${rest}/`;
   const { sdk, Upload, client } = await openClient();
   const at = (name: string) => ({ Bucket, Key: `${prefix}${name}` });
-  const asLakeError = <T>(work: Promise<T>) => work.catch((cause: unknown) => failAt(location, cause));
+  const until = signal && { abortSignal: signal };
+  const asLakeError = <T>(work: Promise<T>) =>
+    work.catch((cause: unknown) => failAt(location, cause, signal));
   return {
     label: location,
     list: (folder) =>
-      asLakeError(list(sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix + folder }), prefix)),
+      asLakeError(
+        list(sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix + folder }, until), prefix),
+      ),
     folders: () =>
       asLakeError(
-        foldersOf(sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix, Delimiter: '/' }), prefix),
+        foldersOf(
+          sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix, Delimiter: '/' }, until),
+          prefix,
+        ),
       ),
     async read(name) {
-      const { Body } = await asLakeError(client.send(new sdk.GetObjectCommand(at(name))));
+      const { Body } = await asLakeError(client.send(new sdk.GetObjectCommand(at(name)), until));
       // An empty text would be a log without lines.
       if (Body === undefined) failAt(location, new Error(`the response to GET ${name} has no body`));
       return Body.transformToString();
     },
     async create(name, text) {
-      const made = client.send(new sdk.PutObjectCommand({ ...at(name), Body: text, IfNoneMatch: '*' }));
+      const made = client.send(
+        new sdk.PutObjectCommand({ ...at(name), Body: text, IfNoneMatch: '*' }),
+        until,
+      );
       return asLakeError(made.then(() => true, unless(TAKEN, false)));
     },
     async put(name, path) {
       const params = { ...at(name), Body: createReadStream(path) };
-      await asLakeError(new Upload({ client, params, partSize: PIECE }).done());
+      const upload = new Upload({ client, params, partSize: PIECE });
+      const abort = () => void upload.abort();
+      signal?.addEventListener('abort', abort);
+      await asLakeError(upload.done()).finally(() => signal?.removeEventListener('abort', abort));
     },
     async fetch(name) {
-      const got = client.send(new sdk.GetObjectCommand(at(name)));
-      const found = await asLakeError(got.catch(unless(ABSENT, undefined)));
+      const got = client.send(new sdk.GetObjectCommand(at(name)), until).catch(unless(ABSENT, undefined));
+      const found = await asLakeError(got);
       if (!(found?.Body instanceof Readable)) return undefined;
       const path = scratch(randomUUID());
       await asLakeError(pipeline(found.Body, createWriteStream(path)));
       return { path, release: () => rm(path, { force: true }) };
     },
-    async remove(name) {
-      await asLakeError(client.send(new sdk.DeleteObjectCommand(at(name))));
-    },
+    remove: (name) =>
+      asLakeError(client.send(new sdk.DeleteObjectCommand(at(name)), until).then(() => undefined)),
   };
 }
 
@@ -154,6 +173,7 @@ export async function openClient() {
     forcePathStyle: true,
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: WAITS,
   } as const;
   const direct = new sdk.S3Client(how);
   await direct.config.region().catch((cause: unknown) => {
@@ -168,7 +188,8 @@ export async function openClient() {
   if (proxy === undefined) return { sdk, Upload, client: direct, address, proxy };
   const { HttpProxyAgent, HttpsProxyAgent } = await import('hpagent');
   const options = { keepAlive: true, proxy: proxy.href };
-  const requestHandler = { httpAgent: new HttpProxyAgent(options), httpsAgent: new HttpsProxyAgent(options) };
+  const agents = { httpAgent: new HttpProxyAgent(options), httpsAgent: new HttpsProxyAgent(options) };
+  const requestHandler = { ...WAITS, ...agents };
   return { sdk, Upload, client: new sdk.S3Client({ ...how, requestHandler }), address, proxy };
 }
 
@@ -228,7 +249,8 @@ function unless<T>(names: ReadonlySet<string>, value: T): (error: unknown) => T 
 }
 
 /** @throws LakeAwayError that names the settings for keys and addresses */
-export function failAt(location: string, cause: unknown): never {
+export function failAt(location: string, cause: unknown, signal?: AbortSignal): never {
+  signal?.throwIfAborted();
   throw new LakeAwayError(`${location}: ${messageOf(cause) || toError(cause).name}`, {
     cause,
     hint: 'Check AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL_S3, which name the server and the account.',

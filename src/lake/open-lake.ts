@@ -23,13 +23,20 @@ import { tablesOf, type ExportedTable } from '../export/write-rows.ts';
 import { packageRoot } from '../package.ts';
 import { columnType, EXACT } from './copied-rows.ts';
 
-/** Opens the lake at a location, a directory or `s3://bucket/prefix`, runs `work` with it, and closes it. */
-export async function withLake<T>(location: string, work: (lake: Lake) => Promise<T>): Promise<T> {
+/**
+ * Opens the lake at a location, a directory or `s3://bucket/prefix`, runs `work` with it, and closes it. The signal ends
+ * requests to a bucket.
+ */
+export async function withLake<T>(
+  location: string,
+  work: (lake: Lake) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
   const isRemote = isBucket(location);
   const engine = await openEngine();
   try {
     const store = isRemote
-      ? await s3Store(location, (name) => engine.scratch(name))
+      ? await s3Store(location, (name) => engine.scratch(name), signal)
       : directoryStore(resolve(location));
     return await work({ store, engine });
   } finally {
@@ -41,11 +48,16 @@ export async function withLake<T>(location: string, work: (lake: Lake) => Promis
  * Like `withLake`, for work that only reads: the lake must exist.
  * @throws UsageError if it does not, for example because its name is misspelt
  */
-export function withExistingLake<T>(location: string, work: (lake: Lake) => Promise<T>): Promise<T> {
-  return withLake(location, async (lake) => {
+export function withExistingLake<T>(
+  location: string,
+  work: (lake: Lake) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  const workIfThere = async (lake: Lake) => {
     if ((await tablesIn(lake.store)).length === 0) absent(lake.store.label);
     return work(lake);
-  });
+  };
+  return withLake(location, workIfThere, signal);
 }
 
 export function directoryStore(directory: string): LakeStore {

@@ -29,6 +29,7 @@ export async function retentionFloors(
   { retention, lake: location, partition }: Keeping,
   database: Database,
   now: number,
+  signal?: AbortSignal,
 ): Promise<Awaited<ReturnType<typeof provedFloors>>> {
   const newest = (await readSavedWatermark(database))?.headUtime ?? Infinity;
   const until = Math.min(now, await readClock(database), newest);
@@ -36,7 +37,7 @@ export async function retentionFloors(
   if (!retention.isInLake || location === undefined) return { kept, unproved: [] };
   const available = await loadDatasets();
   const tables = tablesOf(available, available);
-  return withLake(location, (lake) => provedFloors({ lake, database, tables, kept }));
+  return withLake(location, (lake) => provedFloors({ lake, database, tables, kept }), signal);
 }
 
 interface ProvedFloorsOptions {

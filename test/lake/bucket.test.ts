@@ -1,11 +1,11 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { bucketSql } from '../../src/lake/open-lake.ts';
-import { s3Store } from '../../src/lake/lake.ts';
+import { s3Store, type LakeStore } from '../../src/lake/lake.ts';
 import { openCli, type Cli } from '../support/program/cli.ts';
 
 /* Tests that need no server of buckets; test/long/lake-s3.long.ts has one. */
@@ -137,4 +137,54 @@ test('the client of S3 and DuckDB use a proxy, unless NO_PROXY excludes the host
   vi.stubEnv('NO_PROXY', 'amazonaws.com');
   expect(await bucketSql('s3://lake/of/ton')).toContain(`load httpfs; set http_proxy = '';`);
   await new Promise((resolve) => proxy.close(resolve));
+});
+
+describe('a bucket that does not answer is left when the command is to leave', () => {
+  /** Settings for a server that accepts requests, and a promise of its first one. */
+  async function silentBucket() {
+    const server = createTcpServer().listen(0, '127.0.0.1');
+    const isAsked = new Promise<void>((resolve) =>
+      server.on('connection', (socket) => socket.on('error', () => undefined).once('data', () => resolve())),
+    );
+    await new Promise<void>((resolve) => server.once('listening', resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    return { isAsked, settings: { ...KEYS, AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}` } };
+  }
+
+  test.each([['verify'], ['import', '--from', '2026-01-01', '--to', '2026-01-02']])(
+    'by %s',
+    async (...command) => {
+      const { isAsked, settings } = await silentBucket();
+      const leaving = { ...settings, LOG_LEVEL: 'info' };
+      const { child, ended, sees } = cli.start([...command, '--lake', 's3://lake/of/ton'], leaving);
+      await isAsked;
+      child.kill('SIGTERM');
+      await sees(/shutting down/);
+      child.kill('SIGTERM');
+      expect(await ended).toMatchObject({
+        code: 3,
+        stderr: expect.stringContaining('stopped before it was done') as unknown,
+      });
+    },
+  );
+
+  test.each<[string, (store: LakeStore, file: string) => Promise<unknown>]>([
+    ['folders', (store) => store.folders()],
+    ['list', (store) => store.list('blocks/')],
+    ['read', (store) => store.read('a')],
+    ['create', (store) => store.create('a', 'text')],
+    ['put', (store, file) => store.put('a', file)],
+    ['fetch', (store) => store.fetch('a')],
+    ['remove', (store) => store.remove('a')],
+  ])('in %s', async (_, ask) => {
+    const { isAsked, settings } = await silentBucket();
+    for (const [name, value] of Object.entries(settings)) vi.stubEnv(name, value);
+    const leaving = new AbortController();
+    const store = await s3Store('s3://lake/of/ton', () => '', leaving.signal);
+    const asked = ask(store, join(home, '.duckdb'));
+    await isAsked;
+    leaving.abort();
+    await expect(asked).rejects.toMatchObject({ name: 'AbortError' });
+  });
 });
