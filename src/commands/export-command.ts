@@ -113,33 +113,29 @@ async function toCsv(
 }
 
 function toLake(options: Options, out: string): Promise<ExitCode> {
-  return withLake(
-    out,
-    async (lake) => {
-      const counts = { written: 0, unchanged: 0, rows: 0, faults: 0 };
-      const isWhole = await exportLake({
-        ...options,
-        lake,
-        onPart: (table, { path, rows, grades }, isWritten) => {
-          options.exported.add(table);
-          const became = isWritten ? 'written' : 'unchanged';
-          counts[became] += 1;
-          counts.rows += rows;
-          const graded = Object.entries(grades).map(([dataset, grade]) => `${dataset} ${grade}`);
-          console.log(`${became} ${table}/${path}: ${rows} rows, ${graded.join(', ')}`);
-        },
-        onFault: ({ message, hint = '' }) => {
-          counts.faults += 1;
-          console.error(`not written: ${message}${hint && `\n${hint}`}`);
-        },
-      });
-      const { written, unchanged, rows } = counts;
-      console.error(`${written} parts written, ${unchanged} unchanged, ${rows} rows in all`);
-      if (counts.faults > 0) return EXIT.failed;
-      return isWhole ? EXIT.done : EXIT.incomplete;
-    },
-    options.stop.leaving,
-  );
+  return withLake({ location: out, signal: options.stop.leaving }, async (lake) => {
+    const counts = { written: 0, unchanged: 0, rows: 0, faults: 0 };
+    const isWhole = await exportLake({
+      ...options,
+      lake,
+      onPart: (table, { path, rows, grades }, isWritten) => {
+        options.exported.add(table);
+        const became = isWritten ? 'written' : 'unchanged';
+        counts[became] += 1;
+        counts.rows += rows;
+        const graded = Object.entries(grades).map(([dataset, grade]) => `${dataset} ${grade}`);
+        console.log(`${became} ${table}/${path}: ${rows} rows, ${graded.join(', ')}`);
+      },
+      onFault: ({ message, hint = '' }) => {
+        counts.faults += 1;
+        console.error(`not written: ${message}${hint && `\n${hint}`}`);
+      },
+    });
+    const { written, unchanged, rows } = counts;
+    console.error(`${written} parts written, ${unchanged} unchanged, ${rows} rows in all`);
+    if (counts.faults > 0) return EXIT.failed;
+    return isWhole ? EXIT.done : EXIT.incomplete;
+  });
 }
 
 interface ExportFlags {

@@ -57,37 +57,24 @@ export async function importRows(invocation: Invocation, flags: ImportFlags): Pr
   const expected = new Set(chosen.map(({ name }) => name));
   const datasets = flags.only === undefined ? available : chosen;
   return withStop(logger, (stop) =>
-    withExistingLake(
-      flags.lake,
-      (lake) =>
-        withStore(
-          { ...invocation, migrates: true, signal: stop.finishing },
-          'toncenter-etl import',
-          async ({ database }) => {
-            console.error(`imports ${formatRange(range)} from ${flags.lake} to ${database.label}`);
-            const partitions = createPartitions(database, config.partition);
-            const onCommit = (span: typeof range, rows: number) =>
-              console.log(`${formatRange(span)}: ${rows} rows`);
-            const shared = {
-              lake,
-              database,
-              partitions,
-              datasets,
-              expected,
-              available,
-              range,
-              stop,
-              onCommit,
-            };
-            const imported = await importLake(shared);
-            for (const { dataset, lacking } of imported)
-              for (const span of lacking) console.log(`not in the lake: ${dataset} ${formatRange(span)}`);
-            console.error(`the imported rows are not verified yet: run \`${commandLine('verify')}\``);
-            const isWhole = imported.every(({ lacking }) => lacking.length === 0);
-            return isWhole && !stop.finishing.aborted ? EXIT.done : EXIT.incomplete;
-          },
-        ),
-      stop.leaving,
+    withExistingLake({ location: flags.lake, signal: stop.leaving }, (lake) =>
+      withStore(
+        { ...invocation, migrates: true, signal: stop.finishing },
+        'toncenter-etl import',
+        async ({ database }) => {
+          console.error(`imports ${formatRange(range)} from ${flags.lake} to ${database.label}`);
+          const partitions = createPartitions(database, config.partition);
+          const onCommit = (span: typeof range, rows: number) =>
+            console.log(`${formatRange(span)}: ${rows} rows`);
+          const shared = { lake, database, partitions, datasets, expected, available, range, stop, onCommit };
+          const imported = await importLake(shared);
+          for (const { dataset, lacking } of imported)
+            for (const span of lacking) console.log(`not in the lake: ${dataset} ${formatRange(span)}`);
+          console.error(`the imported rows are not verified yet: run \`${commandLine('verify')}\``);
+          const isWhole = imported.every(({ lacking }) => lacking.length === 0);
+          return isWhole && !stop.finishing.aborted ? EXIT.done : EXIT.incomplete;
+        },
+      ),
     ),
   );
 }

@@ -84,30 +84,26 @@ export async function verifyOfLake({ logger }: Invocation, location: string): Pr
   const available = await loadDatasets();
   const tables = new Map(tablesOf(available, available).map((table) => [table.facts.name, table]));
   return withStop(logger, (stop) =>
-    withExistingLake(
-      location,
-      async (lake) => {
-        const counts = { tables: 0, parts: 0, rows: 0, faults: 0 };
-        const isWhole = await verifyLake({
-          lake,
-          tables,
-          stop,
-          onTable: ({ parts }) => {
-            counts.tables += 1;
-            counts.parts += parts.length;
-            counts.rows += parts.reduce((sum, { rows }) => sum + rows, 0);
-          },
-          onFault: ({ of, what }) => {
-            counts.faults += 1;
-            console.log(`${of} ${what}`);
-          },
-        });
-        const { faults, parts, rows } = counts;
-        console.error(`${counts.tables} tables, ${parts} parts, ${rows} rows: ${faults} faults`);
-        return isWhole && faults === 0 && parts > 0 ? EXIT.done : EXIT.incomplete;
-      },
-      stop.leaving,
-    ),
+    withExistingLake({ location, signal: stop.leaving }, async (lake) => {
+      const counts = { tables: 0, parts: 0, rows: 0, faults: 0 };
+      const isWhole = await verifyLake({
+        lake,
+        tables,
+        stop,
+        onTable: ({ parts }) => {
+          counts.tables += 1;
+          counts.parts += parts.length;
+          counts.rows += parts.reduce((sum, { rows }) => sum + rows, 0);
+        },
+        onFault: ({ of, what }) => {
+          counts.faults += 1;
+          console.log(`${of} ${what}`);
+        },
+      });
+      const { faults, parts, rows } = counts;
+      console.error(`${counts.tables} tables, ${parts} parts, ${rows} rows: ${faults} faults`);
+      return isWhole && faults === 0 && parts > 0 ? EXIT.done : EXIT.incomplete;
+    }),
   );
 }
 

@@ -3,7 +3,6 @@ import { keepSetting, readSetting, type Settings } from '../ledger/stored-settin
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import { concernsRun, EtlError, LakeBusyError, LakeError, messageOf } from '../errors.ts';
 import { tablesOf } from '../export/write-rows.ts';
-import type { Lake } from '../lake/lake.ts';
 import { withLake } from '../lake/open-lake.ts';
 import { exportLake } from '../lake/export-lake.ts';
 import { untilAborted } from '../stop.ts';
@@ -111,8 +110,9 @@ async function updateLake(
     onAnswer();
     parts += isWritten ? 1 : 0;
   };
-  const work = (lake: Lake) => exportLake({ lake, database, tables, range, stop, ...round, onPart });
-  const isWhole = await withLake(location, work, stop.leaving);
+  const isWhole = await withLake({ location, signal: stop.leaving }, (lake) =>
+    exportLake({ lake, database, tables, range, stop, ...round, onPart }),
+  );
   logger.debug({ lake: location, parts }, 'lake brought up to date');
   return isWhole;
 }

@@ -23,15 +23,12 @@ import { tablesOf, type ExportedTable } from '../export/write-rows.ts';
 import { packageRoot } from '../package.ts';
 import { columnType, EXACT } from './copied-rows.ts';
 
-/**
- * Opens the lake at a location, a directory or `s3://bucket/prefix`, runs `work` with it, and closes it. The signal ends
- * requests to a bucket.
- */
-export async function withLake<T>(
-  location: string,
-  work: (lake: Lake) => Promise<T>,
-  signal?: AbortSignal,
-): Promise<T> {
+/** A directory or `s3://bucket/prefix`. The signal ends requests to a bucket. */
+type Place = string | { readonly location: string; readonly signal: AbortSignal | undefined };
+
+/** Opens the lake at a place, runs `work` with it, and closes it. */
+export async function withLake<T>(place: Place, work: (lake: Lake) => Promise<T>): Promise<T> {
+  const { location, signal } = typeof place === 'string' ? { location: place, signal: undefined } : place;
   const isRemote = isBucket(location);
   const engine = await openEngine();
   try {
@@ -48,16 +45,11 @@ export async function withLake<T>(
  * Like `withLake`, for work that only reads: the lake must exist.
  * @throws UsageError if it does not, for example because its name is misspelt
  */
-export function withExistingLake<T>(
-  location: string,
-  work: (lake: Lake) => Promise<T>,
-  signal?: AbortSignal,
-): Promise<T> {
-  const workIfThere = async (lake: Lake) => {
+export function withExistingLake<T>(place: Place, work: (lake: Lake) => Promise<T>): Promise<T> {
+  return withLake(place, async (lake) => {
     if ((await tablesIn(lake.store)).length === 0) absent(lake.store.label);
     return work(lake);
-  };
-  return withLake(location, workIfThere, signal);
+  });
 }
 
 export function directoryStore(directory: string): LakeStore {

@@ -37,7 +37,7 @@ export async function retentionFloors(
   if (!retention.isInLake || location === undefined) return { kept, unproved: [] };
   const available = await loadDatasets();
   const tables = tablesOf(available, available);
-  return withLake(location, (lake) => provedFloors({ lake, database, tables, kept }), signal);
+  return withLake({ location, signal }, (lake) => provedFloors({ lake, database, tables, kept }));
 }
 
 interface ProvedFloorsOptions {

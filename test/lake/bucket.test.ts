@@ -157,12 +157,12 @@ describe('a bucket that does not answer is left when the command is to leave', (
     async (...command) => {
       const { isAsked, settings } = await silentBucket();
       const leaving = { ...settings, LOG_LEVEL: 'info' };
-      const { child, ended, sees } = cli.start([...command, '--lake', 's3://lake/of/ton'], leaving);
+      const running = cli.start([...command, '--lake', 's3://lake/of/ton'], leaving);
       await isAsked;
-      child.kill('SIGTERM');
-      await sees(/shutting down/);
-      child.kill('SIGTERM');
-      expect(await ended).toMatchObject({
+      running.child.kill('SIGTERM');
+      await running.sees(/shutting down/);
+      running.child.kill('SIGTERM');
+      expect(await running.ended).toMatchObject({
         code: 3,
         stderr: expect.stringContaining('stopped before it was done') as unknown,
       });
