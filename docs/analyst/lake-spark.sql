@@ -332,14 +332,14 @@ select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.succ
   case when i.address is not null or s.asset_in = 'TON' then s.paid_by else s.paid_to end as pool
 from (
   select d.utime, d.trace_id, d.action_id, d.start_utime, d.account, d.dex, d.success, d.paid_to, d.paid_by, d.amount_in, d.amount_out,
-    etl.asset_of(d.dex, d.named_in, d.amount_in::string, d.wallet_in) as asset_in,
-    etl.asset_of(d.dex, d.named_out, d.amount_out::string, d.wallet_out) as asset_out
+    case when d.named_in is not null then case when d.named_in like '%:%' then upper(d.named_in) else d.named_in end when d.amount_in::string is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_in is null) then 'TON' end as asset_in,
+    case when d.named_out is not null then case when d.named_out like '%:%' then upper(d.named_out) else d.named_out end when d.amount_out::string is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_out is null) then 'TON' end as asset_out
   from (
     select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, get_json_object(a.details, '$.dex') as dex, a.success,
-      coalesce(get_json_object(a.details, '$.asset_in'), get_json_object(a.details, '$.dex_incoming_transfer.asset'), a.details->'peer_swaps'->0->>'asset_in') as named_in,
+      coalesce(get_json_object(a.details, '$.asset_in'), get_json_object(a.details, '$.dex_incoming_transfer.asset'), get_json_object(a.details, '$.peer_swaps[0].asset_in')) as named_in,
       coalesce(get_json_object(a.details, '$.dex_incoming_transfer.source_jetton_wallet'), get_json_object(a.details, '$.dex_incoming_transfer.destination_jetton_wallet')) as wallet_in,
       try_cast(get_json_object(a.details, '$.dex_incoming_transfer.amount') as decimal(38,0)) as amount_in,
-      coalesce(get_json_object(a.details, '$.asset_out'), get_json_object(a.details, '$.dex_outgoing_transfer.asset'), a.details->'peer_swaps'->(-1)->>'asset_out') as named_out,
+      coalesce(get_json_object(a.details, '$.asset_out'), get_json_object(a.details, '$.dex_outgoing_transfer.asset'), try_element_at(from_json(get_json_object(a.details, '$.peer_swaps'), 'array<struct<asset_out:string>>'), -1).asset_out) as named_out,
       coalesce(get_json_object(a.details, '$.dex_outgoing_transfer.source_jetton_wallet'), get_json_object(a.details, '$.dex_outgoing_transfer.destination_jetton_wallet')) as wallet_out,
       try_cast(get_json_object(a.details, '$.dex_outgoing_transfer.amount') as decimal(38,0)) as amount_out,
       case when get_json_object(a.details, '$.dex_incoming_transfer.destination') like '%:%' then upper(get_json_object(a.details, '$.dex_incoming_transfer.destination')) else get_json_object(a.details, '$.dex_incoming_transfer.destination') end as paid_to,
