@@ -41,9 +41,10 @@ test.skipIf(!isThere)('the examples for Python run unchanged, and lose no nanoto
   const store = await openCrawledStore({ name: 'demo', options: demoNetwork });
   const cli = await openCli();
   const directory = await mkdtemp(join(tmpdir(), 'toncenter-etl-python-'));
+  const settings = { DATABASE_URL: store.url };
+  const { code, stdout: url, stderr: refusal } = await cli.run(['reader', '--name', NAME], settings);
+  expect(code, refusal).toBe(0);
   try {
-    const settings = { DATABASE_URL: store.url };
-    const { stdout: url } = await cli.run(['reader', '--name', NAME], settings);
     const out = join(directory, 'january');
     const exported = await cli.run(
       ['export', '--from', '2026-01', '--to', '2026-02', '--out', out],
