@@ -108,6 +108,9 @@ test.skipIf(browserPath === undefined)(
         await page.goto(server.url);
         await page.locator('td[data-state="hole"]').first().waitFor();
         await page.waitForTimeout(1200);
+        await page.evaluate(
+          `document.getElementById('foot').textContent = document.getElementById('foot').textContent.replace(/database .*/, 'database db.internal:5432/ton')`,
+        );
         await page.screenshot({ path: join(IMAGES, `${name}.png`), fullPage: true });
         await page.close();
       }
