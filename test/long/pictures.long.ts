@@ -105,12 +105,17 @@ test.skipIf(browserPath === undefined)(
         [`status-phone-${colorScheme}`, 390],
       ] as const) {
         const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+        await page.route('**/status', async (route) => {
+          const response = await route.fetch();
+          const body = (await response.text()).replace(
+            /"database":"[^"]*"/,
+            '"database":"db.internal:5432/ton"',
+          );
+          await route.fulfill({ response, body });
+        });
         await page.goto(server.url);
         await page.locator('td[data-state="hole"]').first().waitFor();
         await page.waitForTimeout(1200);
-        await page.evaluate(
-          `document.getElementById('foot').textContent = document.getElementById('foot').textContent.replace(/database .*/, 'database db.internal:5432/ton')`,
-        );
         await page.screenshot({ path: join(IMAGES, `${name}.png`), fullPage: true });
         await page.close();
       }
