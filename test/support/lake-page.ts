@@ -10,6 +10,8 @@ export interface LakePage {
   readonly statements: readonly string[];
   /** Relations and functions that the statements make, with their schema. */
   readonly made: ReadonlySet<string>;
+  /** Functions that the engine lacks, and whose calls are replaced in questions. */
+  readonly replaced: readonly string[];
   /** What left-out statements need, and neither the lake nor the page has. */
   readonly lacking: ReadonlySet<string>;
 }
@@ -18,6 +20,7 @@ export interface LakePage {
 const TABLE = /(?:lake['"`}]?\/|delta\.lake\.|table_name => ')(\w+)/g;
 /** Names our relations and functions. */
 const OURS = /(?<![\w.])(?:delta\.)?((?:ton|etl)\.\w+)/g;
+/** Makes something. */
 const MADE = /^create or replace (?:view|function) (?:delta\.)?(?:(ton|etl)\.)?(\w+)/;
 
 /**
@@ -44,17 +47,17 @@ export async function pageFor(engine: LakeEngine, tables: ReadonlySet<string>): 
     statements.push(text);
     if (own !== '') made.add(own);
   }
-  return { statements, made, lacking };
+  return { statements, made, lacking, replaced: engine === 'trino' ? ['nano_to_ton', 'ton_address'] : [] };
 }
 
-/** The questions whose relations and functions a page makes, or `given` names. */
-export function questionsFor({ made }: LakePage, given: readonly string[] = []) {
+/** The questions that an engine answers after a page. */
+export function questionsFor({ made, replaced }: LakePage) {
   return questions.filter(({ statement }) => {
     const own = new Set([...statement.matchAll(/(\w+) as (?:materialized )?\(/g)].map(([, name]) => name));
     const relations = [...statement.matchAll(/\b(?:from|join) (\w+)/g)].map(([, name = '']) => name);
     const functions = [...statement.matchAll(/\b((?:ton_address|nano_to_ton|jetton_units|hash_hex)\w*)\(/g)];
     return [...relations, ...functions.map(([, name = '']) => name)].every(
-      (name) => own.has(name) || given.includes(name) || made.has(`ton.${name}`),
+      (name) => own.has(name) || replaced.includes(name) || made.has(`ton.${name}`),
     );
   });
 }

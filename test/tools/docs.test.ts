@@ -88,16 +88,12 @@ describe.each(['spark', 'clickhouse', 'trino'] as const)('the page of a lake for
 
   test('makes what docs/lake.md promises, and answers as many questions', async () => {
     const page = await wholePage(engine);
-    const given = engine === 'trino' ? TRANSLATED : [];
-    expect(answered).toBe(`${questionsFor(page, given).length} of ${questions.length}`);
+    expect(answered).toBe(`${questionsFor(page).length} of ${questions.length}`);
     const names = await namesForAnalysts();
     const lacking = names.filter((name) => !page.made.has(`ton.${name}`));
     expect([...notThere.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort()).toEqual(lacking.sort());
   });
 });
-
-/** Trino has no functions of ours: its queries say how they are computed. */
-const TRANSLATED = ['nano_to_ton', 'ton_address'];
 
 async function wholePage(engine: LakeEngine) {
   const tables = (await loadTables()).map((table) => describeTable(table).name);
