@@ -9,6 +9,8 @@ const WORDS: Replacements = [
   [/\betl\.to_numeric\(((?:[^()]|\([^()]*\))*)\)/g, 'try_cast($1 as decimal(38,0))'],
   [/::numeric\b/g, '::decimal(38,0)'],
   [/::text\b/g, '::string'],
+  // A quotient of decimals has six decimals, and would be rounded twice.
+  [/\b100 \* /g, '100D * '],
   [/, 'UTC'\)/g, ')'],
   [/\bto_timestamp\(/g, 'timestamp_seconds('],
   [/'infinity'/g, `timestamp'9999-12-31 00:00:00Z'`],
