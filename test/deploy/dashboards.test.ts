@@ -37,6 +37,27 @@ afterAll(async () => {
 
 const ask = (statement: string) => runSql(database, statement, { write: false });
 
+test('prices have no more digits than the decimals of clients', async () => {
+  const views = ['daily_prices', 'hourly_prices', 'staking_prices'].map(
+    (view) => `select price_ton as price from ${view}`,
+  );
+  const prices = [
+    ...views,
+    ...['daily_prices', 'hourly_prices'].map((view) => `select price_usd from ${view}`),
+    'select lp_price_ton from dex_pools',
+    ...['1e-18 / 3', '-1e-9 / 7', '0', '1e10 / 3', '0.001', '0.00099999999999999999999'].map(
+      (price) => `select etl.as_price(${price})`,
+    ),
+  ];
+  const wide = await store.ask(
+    `select price from (${prices.join(' union all ')}) p where scale(price) + length(trunc(abs(price))::text) > 38`,
+  );
+  expect(wide).toEqual([]);
+  expect(await store.ask('select etl.as_price(2e-12 / 3) as price')).toEqual([
+    { price: '0.000000000000666666666666666667' },
+  ]);
+});
+
 describe('Grafana', () => {
   const Dashboard = z.object({
     uid: z.string(),
