@@ -31,7 +31,7 @@ assert all(isinstance(value, Decimal) for value in fees["fees"])
 print(sum(fees["fees"]))`,
   `assert fees.schema["fees"] == pl.Decimal(38, 0)
 print(fees["fees"].sum())`,
-  `print(db.sql("select sum(total_fees) from pg.ton.transactions where utime >= '2026-01-01 01:00Z' and utime < '2026-01-01 02:00Z'").fetchone()[0])`,
+  `print(db.sql("select sum(total_fees) from pg.ton.transactions where utime >= '2026-01-01 01:00:00Z' and utime < '2026-01-01 02:00:00Z'").fetchone()[0])`,
   `frame = pd.read_parquet("january/transactions", dtype_backend="pyarrow")
 print(sum(frame["total_fees"]))
 print(pl.scan_parquet("january/transactions/*/*.parquet").select(pl.col("total_fees").sum()).collect().item())
