@@ -31,9 +31,9 @@ create or replace function etl.rounded(amount numeric) returns numeric language 
 comment on function etl.rounded(numeric) is 'An amount that was calculated, as a whole number of smallest units.';
 
 create or replace function etl.as_price(price numeric) returns numeric language sql immutable parallel safe
-return case when abs(price) < 0.001 then price else round(price, 18) end;
+return round(price, case when abs(price) < 0.001 and price <> 0 then 17 - floor(log(abs(price)))::int else 18 end);
 comment on function etl.as_price(numeric) is
-  'A price that was calculated, with eighteen decimals; if it is below a thousandth, with the 16 significant digits or more that a division has.';
+  'A price that was calculated, with eighteen decimals; if it is below a thousandth, with eighteen significant digits. Clients keep 38 digits at most.';
 
 create or replace function etl.as_usd(amount numeric) returns numeric language sql immutable parallel safe return round(amount, 6);
 comment on function etl.as_usd(numeric) is 'An amount of dollars that was calculated, with six decimals.';

@@ -200,10 +200,10 @@ from (select {day:Date} as day) d cross join (
     from received r
     join (
       select x.hash, x.out_msg_tx_hash from ton.messages x
-      where x.utime >= (select f.utime from first f) and x.utime < d.ends and x.out_msg_tx_hash is not null) m on m.hash = r.in_msg_hash
+      where x.utime >= (select f.utime from first f) and x.utime < toDateTime64({day:Date} + 1, 6, 'UTC') and x.out_msg_tx_hash is not null) m on m.hash = r.in_msg_hash
     join (
       select x.hash, x.block_workchain, x.block_shard from ton.transactions x
-      where x.utime >= (select f.utime from first f) and x.utime < d.ends) s on s.hash = m.out_msg_tx_hash
+      where x.utime >= (select f.utime from first f) and x.utime < toDateTime64({day:Date} + 1, 6, 'UTC')) s on s.hash = m.out_msg_tx_hash
     group by 1, 2, 3, 4, 5)
   select g.from_workchain, g.from_shard, g.to_workchain, g.to_shard, sum(g.messages)::Nullable(Int64) as messages,
     sum(g.messages * g.seconds) / sum(g.messages) as mean_seconds, min(g.seconds) filter (where 2 * g.upto >= g.total) as median_seconds,
@@ -224,35 +224,29 @@ select '0:949C4C66760C002800E2FA3D8A3CA4E1C90A9373B53AE7472033483BF14CD95E', 'to
 union all
 select '0:D0A1CE4CDC187C79615EA618BD6C29617AF7A56D966F5A192A768F345EE63FD2', null, 'Wrapped TON';
 
-create or replace view etl.refused_transfers as
-select i.utime, i.out_msg_tx_hash as transaction_hash, b.destination as source_wallet, b.utime as refused_at
-from ton.messages b
-join ton.transactions x on x.utime = b.utime and x.hash = b.out_msg_tx_hash
-join ton.messages i on i.utime = x.in_msg_utime and i.hash = x.in_msg_hash
-where b.bounced and i.opcode = '0x178d4519';
-
 create or replace view ton.swaps as
-select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.success,
-  case when i.address is not null then 'TON' else s.asset_in end as asset_in, s.amount_in,
-  case when o.address is not null then 'TON' else s.asset_out end as asset_out, s.amount_out,
+select s.utime as utime, s.trace_id as trace_id, s.action_id as action_id, s.start_utime as start_utime, s.account as account, s.dex as dex, s.success as success,
+  case when i.address is not null then 'TON' else s.asset_in end as asset_in, s.amount_in as amount_in,
+  case when o.address is not null then 'TON' else s.asset_out end as asset_out, s.amount_out as amount_out,
   case when i.address is not null or s.asset_in = 'TON' then s.paid_by else s.paid_to end as pool
 from (
   select d.utime, d.trace_id, d.action_id, d.start_utime, d.account, d.dex, d.success, d.paid_to, d.paid_by, d.amount_in, d.amount_out,
-    etl.asset_of(d.dex, d.named_in, d.amount_in::Nullable(String), d.wallet_in) as asset_in,
-    etl.asset_of(d.dex, d.named_out, d.amount_out::Nullable(String), d.wallet_out) as asset_out
+    case when d.named_in is not null then case when d.named_in like '%:%' then upper(d.named_in) else d.named_in end when d.amount_in::Nullable(String) is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_in is null) then 'TON' end as asset_in,
+    case when d.named_out is not null then case when d.named_out like '%:%' then upper(d.named_out) else d.named_out end when d.amount_out::Nullable(String) is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_out is null) then 'TON' end as asset_out
   from (
     select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, JSONExtract(a.details, 'dex', 'Nullable(String)') as dex, a.success,
-      coalesce(JSONExtract(a.details, 'asset_in', 'Nullable(String)'), JSONExtract(a.details, 'dex_incoming_transfer', 'asset', 'Nullable(String)'), a.details->'peer_swaps'->0->>'asset_in') as named_in,
+      coalesce(JSONExtract(a.details, 'asset_in', 'Nullable(String)'), JSONExtract(a.details, 'dex_incoming_transfer', 'asset', 'Nullable(String)'), JSONExtract(a.details, 'peer_swaps', 1, 'asset_in', 'Nullable(String)')) as named_in,
       coalesce(JSONExtract(a.details, 'dex_incoming_transfer', 'source_jetton_wallet', 'Nullable(String)'), JSONExtract(a.details, 'dex_incoming_transfer', 'destination_jetton_wallet', 'Nullable(String)')) as wallet_in,
       toDecimal128OrNull(JSONExtract(a.details, 'dex_incoming_transfer', 'amount', 'Nullable(String)'), 0) as amount_in,
-      coalesce(JSONExtract(a.details, 'asset_out', 'Nullable(String)'), JSONExtract(a.details, 'dex_outgoing_transfer', 'asset', 'Nullable(String)'), a.details->'peer_swaps'->(-1)->>'asset_out') as named_out,
+      coalesce(JSONExtract(a.details, 'asset_out', 'Nullable(String)'), JSONExtract(a.details, 'dex_outgoing_transfer', 'asset', 'Nullable(String)'), JSONExtract(a.details, 'peer_swaps', -1, 'asset_out', 'Nullable(String)')) as named_out,
       coalesce(JSONExtract(a.details, 'dex_outgoing_transfer', 'source_jetton_wallet', 'Nullable(String)'), JSONExtract(a.details, 'dex_outgoing_transfer', 'destination_jetton_wallet', 'Nullable(String)')) as wallet_out,
       toDecimal128OrNull(JSONExtract(a.details, 'dex_outgoing_transfer', 'amount', 'Nullable(String)'), 0) as amount_out,
       case when JSONExtract(a.details, 'dex_incoming_transfer', 'destination', 'Nullable(String)') like '%:%' then upper(JSONExtract(a.details, 'dex_incoming_transfer', 'destination', 'Nullable(String)')) else JSONExtract(a.details, 'dex_incoming_transfer', 'destination', 'Nullable(String)') end as paid_to,
       case when JSONExtract(a.details, 'dex_outgoing_transfer', 'source', 'Nullable(String)') like '%:%' then upper(JSONExtract(a.details, 'dex_outgoing_transfer', 'source', 'Nullable(String)')) else JSONExtract(a.details, 'dex_outgoing_transfer', 'source', 'Nullable(String)') end as paid_by
     from ton.actions a where a.type = 'jetton_swap') d) s
 left join ton.ton_proxies i on i.address = s.asset_in
-left join ton.ton_proxies o on o.address = s.asset_out;
+left join ton.ton_proxies o on o.address = s.asset_out
+settings join_use_nulls = 1;
 
 create or replace view ton.nft_ownership as
 select h.nft_address, h.owner, h.utime as since,

@@ -143,7 +143,7 @@ create or replace view ton.days as
 select day, cast(day as timestamp) as starts, cast(day + interval 1 day as timestamp) as ends from (select distinct day from ton.blocks);
 
 create or replace view etl.open_days as
-select r.relation, d.day, d.starts, d.ends from ton.days d cross join (values ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('gas_by_contract'), ('message_delays'), ('jetton_flows'), ('dex_volume')) as r (relation);
+select r.relation, d.day, d.starts, d.ends from ton.days d cross join (values ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('gas_by_contract'), ('jetton_flows'), ('dex_volume')) as r (relation);
 
 create or replace view etl.open_daily_activity as
 select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks, t.bounced
@@ -216,36 +216,6 @@ lateral (
   from ton.transactions x where to_date(x.utime) = d.day and x.compute_gas_used is not null
   group by x.account) g
 where d.relation = 'gas_by_contract';
-
-create or replace view etl.open_message_delays as
-select d.day, x.from_workchain, x.from_shard, x.to_workchain, x.to_shard, x.messages, x.mean_seconds, x.median_seconds, x.longest_seconds
-from etl.open_days d,
-lateral (
-  with received as materialized (
-    select r.utime, r.in_msg_utime, r.in_msg_hash, r.block_workchain, r.block_shard
-    from ton.transactions r where to_date(r.utime) = d.day and r.in_msg_utime is not null),
-  first as materialized (select min(r.in_msg_utime) as utime from received r),
-  delays as (
-    select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
-      r.utime - r.in_msg_utime as delay, count(*) as messages
-    from received r
-    join (
-      select x.hash, x.out_msg_tx_hash from ton.messages x
-      where x.utime >= (select f.utime from first f) and x.utime < d.ends and x.out_msg_tx_hash is not null) m on m.hash = r.in_msg_hash
-    join (
-      select x.hash, x.block_workchain, x.block_shard from ton.transactions x
-      where x.utime >= (select f.utime from first f) and x.utime < d.ends) s on s.hash = m.out_msg_tx_hash
-    group by 1, 2, 3, 4, 5)
-  select g.from_workchain, g.from_shard, g.to_workchain, g.to_shard, sum(g.messages)::bigint as messages,
-    sum(g.messages * g.seconds) / sum(g.messages) as mean_seconds, min(g.seconds) filter (where 2 * g.upto >= g.total) as median_seconds,
-    max(g.seconds) as longest_seconds
-  from (
-    select h.from_workchain, h.from_shard, h.to_workchain, h.to_shard, h.messages, extract(epoch from h.delay) as seconds,
-      sum(h.messages) over (partition by h.from_workchain, h.from_shard, h.to_workchain, h.to_shard order by h.delay) as upto,
-      sum(h.messages) over (partition by h.from_workchain, h.from_shard, h.to_workchain, h.to_shard) as total
-    from delays h) g
-  group by 1, 2, 3, 4) x
-where d.relation = 'message_delays';
 
 create or replace view ton.ton_proxies as
 select '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C' as address, 'stonfi' as dex, 'Proxy TON of STON.fi v1' as note
@@ -332,14 +302,14 @@ select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.succ
   case when i.address is not null or s.asset_in = 'TON' then s.paid_by else s.paid_to end as pool
 from (
   select d.utime, d.trace_id, d.action_id, d.start_utime, d.account, d.dex, d.success, d.paid_to, d.paid_by, d.amount_in, d.amount_out,
-    etl.asset_of(d.dex, d.named_in, d.amount_in::string, d.wallet_in) as asset_in,
-    etl.asset_of(d.dex, d.named_out, d.amount_out::string, d.wallet_out) as asset_out
+    case when d.named_in is not null then case when d.named_in like '%:%' then upper(d.named_in) else d.named_in end when d.amount_in::string is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_in is null) then 'TON' end as asset_in,
+    case when d.named_out is not null then case when d.named_out like '%:%' then upper(d.named_out) else d.named_out end when d.amount_out::string is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_out is null) then 'TON' end as asset_out
   from (
     select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, get_json_object(a.details, '$.dex') as dex, a.success,
-      coalesce(get_json_object(a.details, '$.asset_in'), get_json_object(a.details, '$.dex_incoming_transfer.asset'), a.details->'peer_swaps'->0->>'asset_in') as named_in,
+      coalesce(get_json_object(a.details, '$.asset_in'), get_json_object(a.details, '$.dex_incoming_transfer.asset'), get_json_object(a.details, '$.peer_swaps[0].asset_in')) as named_in,
       coalesce(get_json_object(a.details, '$.dex_incoming_transfer.source_jetton_wallet'), get_json_object(a.details, '$.dex_incoming_transfer.destination_jetton_wallet')) as wallet_in,
       try_cast(get_json_object(a.details, '$.dex_incoming_transfer.amount') as decimal(38,0)) as amount_in,
-      coalesce(get_json_object(a.details, '$.asset_out'), get_json_object(a.details, '$.dex_outgoing_transfer.asset'), a.details->'peer_swaps'->(-1)->>'asset_out') as named_out,
+      coalesce(get_json_object(a.details, '$.asset_out'), get_json_object(a.details, '$.dex_outgoing_transfer.asset'), try_element_at(from_json(get_json_object(a.details, '$.peer_swaps'), 'array<struct<asset_out:string>>'), -1).asset_out) as named_out,
       coalesce(get_json_object(a.details, '$.dex_outgoing_transfer.source_jetton_wallet'), get_json_object(a.details, '$.dex_outgoing_transfer.destination_jetton_wallet')) as wallet_out,
       try_cast(get_json_object(a.details, '$.dex_outgoing_transfer.amount') as decimal(38,0)) as amount_out,
       case when get_json_object(a.details, '$.dex_incoming_transfer.destination') like '%:%' then upper(get_json_object(a.details, '$.dex_incoming_transfer.destination')) else get_json_object(a.details, '$.dex_incoming_transfer.destination') end as paid_to,
@@ -440,8 +410,6 @@ create or replace view ton.fees_by_part as select *, false as certified from etl
 create or replace view ton.failed_transactions as select *, false as certified from etl.open_failed_transactions;
 
 create or replace view ton.gas_by_contract as select *, false as certified from etl.open_gas_by_contract;
-
-create or replace view ton.message_delays as select *, false as certified from etl.open_message_delays;
 
 create or replace view ton.jetton_flows as select *, false as certified from etl.open_jetton_flows;
 

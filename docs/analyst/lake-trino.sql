@@ -3,6 +3,8 @@ create schema if not exists delta.lake;
 
 create schema if not exists delta.ton;
 
+create schema if not exists delta.etl;
+
 call delta.system.register_table(schema_name => 'lake', table_name => 'account_messages', table_location => 'local:///lake/account_messages');
 
 create or replace view delta.ton.account_messages as select * from delta.lake.account_messages where day = (select max(day) from delta.lake.account_messages);
@@ -249,8 +251,8 @@ select m.utime, m.created_lt as lt, m.hash as message_hash, m.source as jetton_m
 from delta.ton.jetton_wallets w
 join delta.ton.messages m on m.source = w.jetton and m.destination = w.address
 where m.opcode = '0x178d4519'
-  and case when m.source = w.jetton then (select bool_or(x.aborted) from delta.ton.transactions x
-      where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash) is not true end
+  and case when m.source = w.jetton then not coalesce((select bool_or(x.aborted) from delta.ton.transactions x
+      where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash), false) end
 union all
 select m.utime, m.created_lt, m.hash, m.source, m.destination, case when w.jetton is null then (
     select max(r.source) from delta.ton.transactions s join delta.ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
@@ -263,21 +265,21 @@ where m.opcode = '0x178d4519' and w.jetton is null
       select max(coalesce(r.opcode, '')) from delta.ton.transactions s
       left join delta.ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
       where s.utime = m.utime and s.hash = m.out_msg_tx_hash) <> '0x0f8a7ea5'
-    and (select bool_or(x.aborted) from delta.ton.transactions x
-      where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash) is not true end;
+    and not coalesce((select bool_or(x.aborted) from delta.ton.transactions x
+      where x.account = m.destination and x.in_msg_utime = m.utime and x.in_msg_hash = m.hash), false) end;
 
-create or replace view etl.refused_transfers as
+create or replace view delta.etl.refused_transfers as
 select i.utime, i.out_msg_tx_hash as transaction_hash, b.destination as source_wallet, b.utime as refused_at
 from delta.ton.messages b
 join delta.ton.transactions x on x.utime = b.utime and x.hash = b.out_msg_tx_hash
 join delta.ton.messages i on i.utime = x.in_msg_utime and i.hash = x.in_msg_hash
 where b.bounced and i.opcode = '0x178d4519';
 
-create or replace view etl.transfers as
+create or replace view delta.etl.transfers as
 select t.utime, t.transaction_lt, t.transaction_hash, t.trace_id, t.source, t.destination, t.source_wallet, t.jetton_master, t.amount,
   t.query_id, t.comment, t.response_destination, t.forward_ton_amount,
   coalesce(t.transaction_aborted, false) or (
-    select count(*) from etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash) > 0 as is_aborted
+    select count(*) from delta.etl.refused_transfers r where r.source_wallet = t.source_wallet and r.transaction_hash = t.transaction_hash) > 0 as is_aborted
 from delta.ton.jetton_transfers t;
 
 create or replace view delta.ton.jetton_movements as
@@ -285,10 +287,10 @@ select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.co
 from (
   select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
     t.destination as counterparty, t.transaction_hash as tx_hash
-  from etl.transfers t where t.source <> '' and not t.is_aborted
+  from delta.etl.transfers t where t.source <> '' and not t.is_aborted
   union all
   select t.destination, t.utime, t.transaction_lt, 1, t.jetton_master, 'received', t.amount, t.source, t.transaction_hash
-  from etl.transfers t where t.destination <> '' and not t.is_aborted
+  from delta.etl.transfers t where t.destination <> '' and not t.is_aborted
   union all
   select b.owner, b.utime, b.transaction_lt, 0, b.jetton_master, 'burned', -b.amount, null, b.transaction_hash
   from delta.ton.jetton_burns b where b.owner <> '' and not coalesce(b.transaction_aborted, false)
@@ -318,14 +320,14 @@ select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.succ
   case when i.address is not null or s.asset_in = 'TON' then s.paid_by else s.paid_to end as pool
 from (
   select d.utime, d.trace_id, d.action_id, d.start_utime, d.account, d.dex, d.success, d.paid_to, d.paid_by, d.amount_in, d.amount_out,
-    etl.asset_of(d.dex, d.named_in, d.amount_in::text, d.wallet_in) as asset_in,
-    etl.asset_of(d.dex, d.named_out, d.amount_out::text, d.wallet_out) as asset_out
+    case when d.named_in is not null then case when d.named_in like '%:%' then upper(d.named_in) else d.named_in end when cast(d.amount_in as varchar) is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_in is null) then 'TON' end as asset_in,
+    case when d.named_out is not null then case when d.named_out like '%:%' then upper(d.named_out) else d.named_out end when cast(d.amount_out as varchar) is not null and (d.dex in ('stonfi_v2', 'tonco') or d.dex <> 'stonfi' and d.wallet_out is null) then 'TON' end as asset_out
   from (
     select a.utime, a.trace_id, a.action_id, a.start_utime, a.source as account, json_extract_scalar(a.details, '$.dex') as dex, a.success,
-      coalesce(json_extract_scalar(a.details, '$.asset_in'), json_extract_scalar(a.details, '$.dex_incoming_transfer.asset'), a.details->'peer_swaps'->0->>'asset_in') as named_in,
+      coalesce(json_extract_scalar(a.details, '$.asset_in'), json_extract_scalar(a.details, '$.dex_incoming_transfer.asset'), json_extract_scalar(a.details, '$.peer_swaps[0].asset_in')) as named_in,
       coalesce(json_extract_scalar(a.details, '$.dex_incoming_transfer.source_jetton_wallet'), json_extract_scalar(a.details, '$.dex_incoming_transfer.destination_jetton_wallet')) as wallet_in,
       try_cast(json_extract_scalar(a.details, '$.dex_incoming_transfer.amount') as decimal(38, 0)) as amount_in,
-      coalesce(json_extract_scalar(a.details, '$.asset_out'), json_extract_scalar(a.details, '$.dex_outgoing_transfer.asset'), a.details->'peer_swaps'->(-1)->>'asset_out') as named_out,
+      coalesce(json_extract_scalar(a.details, '$.asset_out'), json_extract_scalar(a.details, '$.dex_outgoing_transfer.asset'), json_value(a.details, 'lax $.peer_swaps[last].asset_out')) as named_out,
       coalesce(json_extract_scalar(a.details, '$.dex_outgoing_transfer.source_jetton_wallet'), json_extract_scalar(a.details, '$.dex_outgoing_transfer.destination_jetton_wallet')) as wallet_out,
       try_cast(json_extract_scalar(a.details, '$.dex_outgoing_transfer.amount') as decimal(38, 0)) as amount_out,
       case when json_extract_scalar(a.details, '$.dex_incoming_transfer.destination') like '%:%' then upper(json_extract_scalar(a.details, '$.dex_incoming_transfer.destination')) else json_extract_scalar(a.details, '$.dex_incoming_transfer.destination') end as paid_to,

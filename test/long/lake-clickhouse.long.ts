@@ -8,10 +8,9 @@ import * as z from 'zod';
 import { demoNetwork } from '../../src/app/open-crawl.ts';
 import { toClickHouse } from '../../tools/docs/to-clickhouse.ts';
 import { openCrawledStore } from '../support/database/crawled-store.ts';
-import { pageFor } from '../support/lake-page.ts';
+import { pageFor, questionsFor } from '../support/lake-page.ts';
 import { plainValue } from '../support/lake-values.ts';
 import { LIVED, livedLake, rowsInDatabase, wholeLake } from '../support/lived-lake.ts';
-import { questions } from '../support/questions.ts';
 
 /*
  * ClickHouse reads every table of a lake through its Delta log, and answers the analysts' questions through
@@ -41,19 +40,7 @@ const Value = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const Answer = z.object({ rows: z.array(z.array(Value)).optional(), failure: z.string().optional() });
 type Answer = z.infer<typeof Answer>;
 
-/** What ClickHouse does not support: a row that looks up another, trees, functions that return tables. */
-const LACKING =
-  /account_ledger|trace_tree|jetton_holders|message_delays|complaints|dex_volume|jetton_(mints|movements|flows)|dex_trades|dex_pools|(hourly|daily)_(prices|balances)|jetton_events|nft_events|account_activity/;
-
 const SETTINGS = ['output_format_json_quote_decimals', 'output_format_json_quote_64bit_integers'];
-
-/** Makes the views of those tables that the lake has. */
-async function viewsFor(lake: string, tables: ReadonlySet<string>): Promise<string[]> {
-  const statements = await pageFor('clickhouse');
-  return statements
-    .filter((text) => tables.has(/deltaLakeLocal\('.*?\/(\w+)'\)/.exec(text)?.[1] ?? 'blocks'))
-    .map((text) => text.replaceAll('/data/lake/', `${lake}/`));
-}
 
 async function answers(directory: string, statements: readonly string[]): Promise<Answer[]> {
   const [program, order, answered] = ['ask.py', 'order.json', 'answered.json'].map((name) =>
@@ -80,26 +67,24 @@ test.skipIf(!isThere)(
       await wholeLake(store, lake);
       const inDatabase = await rowsInDatabase(store, lake);
       const tables = [...inDatabase.keys()];
-      const asked = questions.filter(({ statement }) => !LACKING.test(statement));
-      expect(asked).toHaveLength(12);
+      const page = await pageFor('clickhouse', new Set(tables));
+      const asked = questionsFor(page);
       const expected: Awaited<ReturnType<typeof store.ask>>[] = [];
       for (const { statement } of asked) expected.push(await store.ask(statement));
       const rows = await livedLake(store, join(directory, 'lived'));
 
-      const page = await viewsFor(lake, new Set(tables));
+      const views = page.statements.map((text) => text.replaceAll('/data/lake/', `${lake}/`));
       const count = (path: string) => `select count(*) from deltaLakeLocal('${path}')`;
       const answered = await answers(directory, [
         ...SETTINGS.map((name) => `set ${name} = 1`),
-        ...page,
+        ...views,
         ...tables.map((name) => count(join(lake, name))),
         ...asked.map(({ statement }) => inClickHouse(statement)),
         count(join(directory, 'lived', LIVED)),
         `select count(amount) from deltaLakeLocal('${join(directory, 'lived', LIVED)}')`,
       ]);
-      const made = answered.splice(0, SETTINGS.length + page.length);
-      const failures = made.flatMap(({ failure }) => failure ?? []);
-      // The lake of this network lacks them: views of a table that was left out.
-      expect(failures.filter((failure) => !/UNKNOWN_TABLE|Unknown table/.test(failure))).toEqual([]);
+      const made = answered.splice(0, SETTINGS.length + views.length);
+      expect(made.flatMap(({ failure }) => failure ?? [])).toEqual([]);
       const counted = answered
         .splice(0, tables.length)
         .map((answer) => ({ ...answer, rows: answer.rows?.flat() }));

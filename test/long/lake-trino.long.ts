@@ -5,10 +5,9 @@ import { expect, test } from 'vitest';
 import { demoNetwork } from '../../src/app/open-crawl.ts';
 import { toTrino } from '../../tools/docs/to-trino.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
-import { pageFor } from '../support/lake-page.ts';
+import { type LakePage, pageFor, questionsFor } from '../support/lake-page.ts';
 import { plainValue } from '../support/lake-values.ts';
 import { LIVED, livedLake, rowsInDatabase, wholeLake } from '../support/lived-lake.ts';
-import { questions } from '../support/questions.ts';
 import { openTrino, type Trino, type TrinoAnswer } from '../support/trino.ts';
 
 /*
@@ -20,20 +19,6 @@ import { openTrino, type Trino, type TrinoAnswer } from '../support/trino.ts';
 
 const HOME = process.env['TRINO_HOME'] ?? '';
 if (HOME === '') console.warn('skipped: TRINO_HOME names no unpacked trino-server');
-
-/**
- * What Trino does not support: functions that return tables or an address's friendly form, and views that the
- * page lacks.
- */
-const LACKING =
-  /trace_tree|jetton_holders|ton_address_friendly|message_delays|fees_by_part|account_ledger|dex_volume|active_wallets|dex_trades|dex_pools|(hourly|daily)_(prices|balances)|jetton_events|nft_events|account_activity/;
-
-/** Makes the views of those tables that the lake has. */
-async function viewsFor(tables: ReadonlySet<string>): Promise<string[]> {
-  const tableOf = (text: string) =>
-    /local:\/\/\/lake\/(\w+)|from delta\.lake\.(\w+)/.exec(text)?.slice(1).join('');
-  return (await pageFor('trino')).filter((text) => tables.has(tableOf(text) ?? 'blocks'));
-}
 
 /** Trino has no `ton_address`, so Postgres computes it first. */
 async function inTrino(store: CrawledStore, statement: string): Promise<string> {
@@ -48,14 +33,13 @@ const asPostgres = ({ rows, ...rest }: TrinoAnswer): object => ({
   rows: rows.map((row) => row.map(plainValue)),
 });
 
-async function makeViews(trino: Trino, tables: readonly string[]): Promise<void> {
+async function makeViews(trino: Trino, { statements }: LakePage): Promise<void> {
   const failures: string[] = [];
-  for (const statement of await viewsFor(new Set(tables))) {
+  for (const statement of statements) {
     const { failure } = await trino.ask(statement);
     if (failure !== undefined) failures.push(failure);
   }
-  // The lake of this network lacks some tables.
-  expect(failures.filter((failure) => !/does not exist/.test(failure))).toEqual([]);
+  expect(failures).toEqual([]);
 }
 
 test.skipIf(HOME === '')(
@@ -69,14 +53,13 @@ test.skipIf(HOME === '')(
       const lake = join(trino.root, 'lake');
       await wholeLake(store, lake);
       const inDatabase = await rowsInDatabase(store, lake);
-      await makeViews(trino, [...inDatabase.keys()]);
+      const page = await pageFor('trino', new Set(inDatabase.keys()));
+      await makeViews(trino, page);
       for (const [name, rows] of inDatabase) {
         const counted = await trino.ask(`select count(*) from delta.lake.${name}`);
         expect(counted, name).toEqual({ rows: [[Number(rows)]] });
       }
-      const asked = questions.filter(({ statement }) => !LACKING.test(statement));
-      expect(asked).toHaveLength(10);
-      for (const { title, statement } of asked) {
+      for (const { title, statement } of questionsFor(page)) {
         const expected = (await store.ask(statement)).map((row) => Object.values(row).map(plainValue));
         const answer = await trino.ask(await inTrino(store, statement));
         expect(asPostgres(answer), title).toEqual({ rows: expected });

@@ -27,6 +27,12 @@ import { openScreen } from '../support/program/screen.ts';
 const IMAGES = join(import.meta.dirname, '..', '..', 'docs', 'images');
 const DAY = 86_400;
 
+/** Runs in the browser: shows a reader's database instead of the test's. */
+const OF_READER = `new MutationObserver(() => {
+  const foot = document.getElementById('foot');
+  if (/database \\d/.test(foot?.textContent)) foot.textContent = foot.textContent.replace(/database .*/, 'database db.internal:5432/ton');
+}).observe(document, { childList: true, subtree: true, characterData: true })`;
+
 let browser: Browser;
 
 beforeAll(async () => {
@@ -105,6 +111,7 @@ test.skipIf(browserPath === undefined)(
         [`status-phone-${colorScheme}`, 390],
       ] as const) {
         const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+        await page.addInitScript(OF_READER);
         await page.goto(server.url);
         await page.locator('td[data-state="hole"]').first().waitFor();
         await page.waitForTimeout(1200);

@@ -32,7 +32,7 @@ export async function wholeLake(store: Store, out: string): Promise<void> {
 }
 
 /**
- * A lake of one table after every kind of change: a second export added parts, a third one merged them, and a
+ * A lake of one table after every kind of change: a second and a third export added parts and merged them, and a
  * checkpoint summed up the log. A fourth export rewrote the part, because the database had lost a row. All
  * removed parts still exist, as they do while readers hold them. Returns the rows of the table in the
  * database.
@@ -47,7 +47,7 @@ export async function livedLake(store: Store, out: string): Promise<string> {
     return (await logIn(out, LIVED)).parts.length;
   };
   expect(await bring('2026-01-01T00:00Z', '2026-01-01T00:40Z')).toBe(1);
-  expect(await bring('2026-01-01T00:00Z', '2026-01-01T01:20Z')).toBe(2);
+  expect(await bring('2026-01-01T00:00Z', '2026-01-01T01:20Z')).toBe(1);
   // As if the hours after the network's end had been read.
   await store.ask(
     `update etl.coverage set covered = covered + int8multirange(int8range(${Date.UTC(2026, 0, 1) / 1000}, ${Date.UTC(2026, 0, 2) / 1000})) where dataset = '${LIVED}'`,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -9,10 +9,13 @@ import { runSql } from '../../src/read/free-sql.ts';
 import { openEngine, type Engine } from '../../src/lake/engine.ts';
 import { openLakeReader } from '../../src/lake/open-lake.ts';
 import { packageRoot } from '../../src/package.ts';
+import { loadTables } from '../../src/postgres/load-tables.ts';
+import { describeTable } from '../../src/read/table-rows.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { sorted } from '../support/books/facts.ts';
 import { demoPart } from '../support/demo-part.ts';
 import { exported } from '../support/lake.ts';
+import { type LakeEngine, pageFor, questionsFor } from '../support/lake-page.ts';
 import { questions } from '../support/questions.ts';
 import { timeQuestion } from '../../tools/bench/page/page-questions.ts';
 import type { Network } from '../../tools/docs/answer.ts';
@@ -72,6 +75,39 @@ test('the generated files agree with the database and the declared relations: np
   for (const [path, text] of Object.entries(pages))
     expect(readFileSync(join(packageRoot, path), 'utf8'), path).toBe(text);
 });
+
+describe.each(['spark', 'clickhouse', 'trino'] as const)('the page of a lake for %s', (engine) => {
+  const lines = readFileSync(join(packageRoot, 'docs', 'lake.md'), 'utf8').split('\n');
+  const [, , answered = '', notThere = ''] =
+    lines.find((line) => line.includes(`lake-${engine}.sql) |`))?.split(' | ') ?? [];
+  const inNone = lines.find((line) => line.startsWith('None has the [curated views]')) ?? '';
+
+  test('makes all relations and functions that its views need', async () => {
+    expect([...(await wholePage(engine)).lacking]).toEqual([]);
+  });
+
+  test('makes what docs/lake.md promises, and answers as many questions', async () => {
+    const page = await wholePage(engine);
+    expect(answered).toBe(`${questionsFor(page).length} of ${questions.length}`);
+    const names = await namesForAnalysts();
+    const lacking = names.filter((name) => !page.made.has(`ton.${name}`));
+    expect([...`${inNone}${notThere}`.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort()).toEqual(
+      lacking.sort(),
+    );
+  });
+});
+
+async function wholePage(engine: LakeEngine) {
+  const tables = (await loadTables()).map((table) => describeTable(table).name);
+  return pageFor(engine, new Set(tables));
+}
+
+/** Views and functions of analyst.sql in the schema of analysts. */
+async function namesForAnalysts(): Promise<string[]> {
+  const page = await readFile(join(packageRoot, 'migrations', 'analyst.sql'), 'utf8');
+  const made = page.matchAll(/^create or replace (?:view|function) (?:ton\.|etl\.open_)(\w+)/gm);
+  return [...made].flatMap(([, name = '']) => (name === 'days' ? [] : name));
+}
 
 describe('every question gives the same result from the network itself, from the database and from its lake:', () => {
   test('each has a result', () => {

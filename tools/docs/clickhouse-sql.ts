@@ -4,6 +4,15 @@ import { packageRoot } from '../../src/package.ts';
 import { definitionsBut, tableView } from './definitions.ts';
 import { toClickHouse } from './to-clickhouse.ts';
 
+/** ClickHouse has no lateral, and forgets columns by which a row looks up others. */
+const REFUSED: ReadonlySet<string> = new Set([
+  'ton.jetton_mints',
+  'etl.refused_transfers',
+  'ton.account_ledger',
+  'etl.open_dex_volume',
+  'ton.complaints',
+]);
+
 /** The path of the lake on the page, for the reader to replace. */
 const LAKE = '/data/lake';
 
@@ -13,16 +22,11 @@ const LAKE = '/data/lake';
  * can be left out.
  */
 export async function clickHouseSql(): Promise<string> {
-  const { tables, views: all } = await definitionsBut(new Set());
-  const views = all
-    .map(({ name, query }) => ({ name: name.replace('etl.open_', 'ton.'), query: toClickHouse(query) }))
-    // It looks up one row by another, which ClickHouse does not support.
-    .filter(
-      ({ query }) =>
-        !/\blateral\b|\bexists \(|\bbool_or\(|etl\.refused_transfers|ton\.jetton_movements|etl\.transfers/.test(
-          query,
-        ),
-    );
+  const { tables, views: all } = await definitionsBut(REFUSED);
+  const views = all.map(({ name, query }) => ({
+    name: name.replace('etl.open_', 'ton.'),
+    query: withNames(toClickHouse(query)),
+  }));
   return [
     (await readFile(join(packageRoot, 'tools', 'docs', 'clickhouse.sql'), 'utf8')).trimEnd(),
     ...tables.map((table) =>
@@ -31,4 +35,16 @@ export async function clickHouseSql(): Promise<string> {
     ...views.map(({ name, query }) => `create or replace view ${name} as\n${query};`),
     'use ton;\n',
   ].join('\n\n');
+}
+
+/**
+ * Names the columns that a query takes from joined tables: otherwise one that two of them have is named with its table.
+ * What a left join does not find is null only with a setting.
+ */
+function withNames(query: string): string {
+  if (!query.includes('\nleft join ')) return query;
+  const named = query.replace(/^select [\s\S]*?(?=\nfrom )/, (list) =>
+    list.replaceAll(/(?<=select |, |,\n  )(\w)\.(\w+)(?=,|$)/g, '$1.$2 as $2'),
+  );
+  return `${named}\nsettings join_use_nulls = 1`;
 }

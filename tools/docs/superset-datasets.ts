@@ -53,7 +53,12 @@ const DATASETS: Readonly<Record<string, SupersetDataset>> = {
   },
   dex_pools: {
     time: 'day',
-    metrics: { trades: 'sum(trades)', volume_ton: 'sum(volume_ton)', volume_usd: 'sum(volume_usd)' },
+    metrics: {
+      trades: 'sum(trades)',
+      volume_ton: 'sum(volume_ton)',
+      volume_usd: 'sum(volume_usd)',
+      last_tvl_ton: '(array_agg(tvl_ton order by day desc) filter (where tvl_ton is not null))[1]',
+    },
   },
   hourly_prices: {
     time: 'hour',

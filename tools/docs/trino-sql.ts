@@ -24,6 +24,7 @@ export async function trinoSql(): Promise<string> {
     `-- A lake for Trino, for a catalog delta of the connector delta_lake whose local.location has it in the folder lake.
 create schema if not exists delta.lake;`,
     'create schema if not exists delta.ton;',
+    'create schema if not exists delta.etl;',
     ...tables.flatMap(tableStatements),
     `create or replace view delta.ton.days as
 select day, cast(day as timestamp) at time zone 'UTC' as starts, cast(day + interval '1' day as timestamp) at time zone 'UTC' as ends from (select distinct day from delta.ton.blocks);`,
@@ -41,7 +42,7 @@ const placed = (text: string): string =>
   text
     .replaceAll(/\betl\.open_days\b/g, 'delta.ton.open_days')
     .replaceAll(/\betl\.open_/g, 'delta.ton.')
-    .replaceAll(/(?<![\w.])ton\.(?=\w)/g, 'delta.ton.');
+    .replaceAll(/(?<![\w.])(?=(?:ton|etl)\.\w)/g, 'delta.');
 
 function tableStatements(table: TableDescription): string[] {
   const { name } = table;

@@ -68,6 +68,14 @@ export async function openCrawledStore({ options, name }: CrawledNetwork): Promi
   };
 }
 
+/** For values in USD: the jetton of a known symbol that is traded for TON most counts as a dollar. */
+export async function countAsDollar(store: CrawledStore): Promise<void> {
+  const rows = await store.ask(`insert into etl.stable_jettons
+    select m.address, m.symbol, m.decimals from daily_prices p join jetton_masters m on m.address = p.asset
+    where m.decimals > 0 and p.price_ton > 0 group by m.address order by sum(p.trades) desc, m.address limit 1 returning address`);
+  if (rows.length === 0) throw new Error('no jetton is traded for TON');
+}
+
 /** Lists and look-ups that tables of streams are joined with. */
 const TOKENS = [
   'jetton_masters',

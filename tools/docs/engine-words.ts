@@ -5,3 +5,6 @@ export const RAW_ADDRESS: Replacements[number] = [
   /\betl\.raw_address\(((?:[^()]|\([^()]*\))*)\)/g,
   `case when $1 like '%:%' then upper($1) else $1 end`,
 ];
+
+/** A value that is cast: a name, or parentheses within parentheses with what stands before them. */
+export const VALUE = /(?:\w+\([^()]*\) over )?[\w.]*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|[\w.]+/;
