@@ -5,7 +5,8 @@
 
 create or replace function etl.units(amount numeric, decimals int) returns numeric
 language sql immutable parallel safe
-return amount * etl.to_numeric('1e-' || decimals);
+-- Cast, because text || integer is not immutable: it would keep the function from being inlined.
+return amount * case decimals when 9 then 0.000000001 when 6 then 0.000001 else etl.to_numeric('1e-' || decimals::text) end;
 comment on function etl.units(numeric, int) is
   'An amount in whole units, exact; null if the decimals are null or no number can have so many.';
 
@@ -48,7 +49,8 @@ comment on function etl.positions_in(jsonb) is
 
 create or replace function etl.hops_of(details jsonb) returns int[]
 language sql immutable parallel safe
-return coalesce(nullif(etl.positions_in(details->'peer_swaps'), '{}'), array[0]);
+return case when (details->'peer_swaps'->0) is null then array[0]
+  else coalesce(nullif(etl.positions_in(details->'peer_swaps'), '{}'), array[0]) end;
 comment on function etl.hops_of(jsonb) is
   'Numbers of the legs of a swap, from 0: one for each pool that it goes through.';
 
@@ -950,29 +952,59 @@ comment on column ton.balances.lt is 'Logical time of the transaction that chang
 comment on column ton.balances.step is 'Order of changes that share a logical time, from 0.';
 comment on column ton.balances.transaction_hash is 'Hash of the transaction that changed the balance, base64.';
 
+create or replace function etl.balance_days() returns table (day date, is_open boolean)
+language sql stable security definer parallel safe rows 100 set search_path = pg_catalog, pg_temp as $$
+  select d.day::date, coalesce(d.day >= f.day, false)
+  from (select min(o.day) as day from etl.days_open('daily_changes') o) f,
+  (select least(min(k.day), (select min(t.day) from ton.days t)) as starts, greatest(max(k.day), (select (max(n.last) at time zone 'UTC')::date from (
+      select max(t.utime) as last from ton.transactions t union all select max(t.utime) from ton.jetton_transfers t
+      union all select max(t.utime) from ton.jetton_burns t) n)) as ends
+    from etl.closed_days k where k.relation = 'daily_changes' and k.closed_at is not null) s,
+  generate_series(s.starts, s.ends, interval '1 day') d (day)
+$$;
+comment on function etl.balance_days() is
+  'Every day from the first that is stored or kept to the last, and whether it lies at or after the first day that is not kept.';
+
+create or replace view etl.balance_changes as
+select c.day, c.account, c.asset, c.balance_raw, c.change_raw, c.certified from ton.daily_changes c where c.account is not null
+union all
+-- Whose wallet it was has been learned after the day was kept; a day that is open knows it already.
+select c.day, o.owner, c.asset, c.balance_raw, c.change_raw, c.certified
+from ton.daily_changes c,
+lateral (select coalesce((select max(w.owner) from ton.jetton_wallets w where w.address = c.jetton_wallet and w.jetton = c.asset), (
+    select r.source from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
+    where s.account = c.jetton_wallet and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc') limit 1)) as owner) o
+where c.account is null and c.certified and o.owner is not null;
+comment on view etl.balance_changes is 'What changed of each account''s assets on each day, UTC, with the owners that were learned after the day was kept.';
+comment on column etl.balance_changes.day is 'The day of the change of the balance, UTC.';
+comment on column etl.balance_changes.account is 'Account whose balance changed on the day, raw form: of jettons their owner.';
+comment on column etl.balance_changes.asset is 'What changed on the day: TON or the raw address of a jetton master.';
+comment on column etl.balance_changes.balance_raw is 'What TON the account held at the end of the day, nanotons; null of jettons.';
+comment on column etl.balance_changes.change_raw is 'By how much the jettons of the account changed on the day, in the smallest units; null of TON.';
+comment on column etl.balance_changes.certified is 'True if the day of the change is kept.';
+
 create or replace view ton.daily_balances as
-select d.day, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) as symbol,
+select b.day, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) as symbol,
   etl.units(b.balance_raw, etl.asset_decimals(b.asset, m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as balance,
-  b.balance_raw, d.day = b.day as has_changed
+  b.balance_raw, b.day = b.changed as has_changed
 from (
-  select x.day, x.account, x.asset,
-    coalesce(x.balance_raw, sum(x.change_raw) over (partition by x.account, x.asset order by x.day)) as balance_raw,
-    coalesce(lead(x.day) over (partition by x.account, x.asset order by x.day) - 1, greatest(x.day, ((select max(n.last) from (
-      select max(t.utime) as last from ton.transactions t union all select max(t.utime) from ton.jetton_transfers t) n) at time zone 'UTC')::date)) as until
-  from (
-    select c.day, c.account, c.asset, max(c.balance_raw) as balance_raw, sum(c.change_raw) as change_raw
-    from (
-      select c.day, c.account, c.asset, c.balance_raw, c.change_raw from ton.daily_changes c where c.account is not null
-      union all
-      -- Whose wallet it was has been learned after the day was kept; a day that is open knows it already.
-      select c.day, o.owner, c.asset, c.balance_raw, c.change_raw
-      from ton.daily_changes c,
-      lateral (select coalesce((select max(w.owner) from ton.jetton_wallets w where w.address = c.jetton_wallet and w.jetton = c.asset), (
-          select r.source from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
-          where s.account = c.jetton_wallet and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc') limit 1)) as owner) o
-      where c.account is null and c.certified and o.owner is not null) c
-    group by c.day, c.account, c.asset) x) b
-cross join lateral (select b.day + g.place::int as day from generate_series(0, b.until - b.day) as g (place)) d
+  -- Days before the first open one need no other rows than those that are kept.
+  select d.day, c.account, c.asset, c.balance_raw, c.day as changed
+  from etl.balance_days() d
+  join (
+    select x.day, x.account, x.asset, coalesce(x.balance_raw, sum(x.change_raw) over w) as balance_raw, coalesce(lead(x.day) over w, 'infinity') as next
+    from etl.balance_changes x
+    where x.certified and x.day < coalesce((select min(o.day) from etl.balance_days() o where o.is_open), 'infinity')
+    window w as (partition by x.account, x.asset order by x.day)) c on d.day >= c.day and d.day < c.next
+  where not d.is_open
+  union all
+  select d.day, c.account, c.asset, c.balance_raw, c.day
+  from etl.balance_days() d
+  join (
+    select x.day, x.account, x.asset, coalesce(x.balance_raw, sum(x.change_raw) over w) as balance_raw, coalesce(lead(x.day) over w, 'infinity') as next
+    from etl.balance_changes x
+    window w as (partition by x.account, x.asset order by x.day)) c on d.day >= c.day and d.day < c.next
+  where d.is_open) b
 left join ton.jetton_masters m on m.address = b.asset
 left join ton.token_metadata k on k.address = b.asset;
 comment on view ton.daily_balances is 'What each account held at the end of each day, UTC: the last balance is carried on over days without a change, up to the last day that is stored. Days that are kept (daily_changes) are not read again. What holds of jettons in balances holds here: what was minted to wallets whose owner is not known is left out, and jetton_holders has it.';

@@ -125,6 +125,12 @@ create or replace macro etl.query_of(name) as (
 create or replace view ton.days as
 select distinct day, day::timestamptz as starts, (day + 1)::timestamptz as ends from etl.parts where is_stream;
 
+create or replace macro etl.balance_days() as table
+select unnest(generate_series(s.starts::timestamp, s.ends::timestamp, interval 1 day))::date as day, true as is_open
+from (select min(d.day) as starts, (select max(n.last)::date from (select max(t.utime) as last from ton.transactions t
+    union all select max(t.utime) from ton.jetton_transfers t union all select max(t.utime) from ton.jetton_burns t) n) as ends
+  from ton.days d) s;
+
 -- Tables that a user of the database may change: insert and delete rows as you see fit.
 create table if not exists etl.stable_jettons as select * from (values
   ('0:B113A994B5024A16719F69139328EB759596C38A25F59028B146FECDC3621DFE', 'USDT', 6)) known (address, symbol, decimals);
