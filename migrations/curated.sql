@@ -888,6 +888,31 @@ comment on column ton.nft_events.action_id is 'The action that the event is with
 comment on column ton.nft_events.transaction_hash is 'Hash of the transaction of a transfer, base64; null for other events, whose transactions action_transactions lists.';
 comment on column ton.nft_events.domain is 'Domain that the item of the event is, by dns_records or dns_auctions; null if it is none or was not looked up.';
 
+create or replace view ton.nft_offers as
+select o.since, o.until, o.ended_by, o.nft_address, o.collection_address, o.seller, o.price, o.price_raw, o.marketplace, o.sale_address, o.domain, o.trace_id
+from (
+  select e.utime as since, lead(e.utime) over w as until, lead(e.type) over w as ended_by, e.type, e.sale_type, e.nft_address,
+    -- A change of price names no collection.
+    coalesce(e.collection_address, max(e.collection_address) over (partition by e.nft_address)) as collection_address,
+    e.owner as seller, e.price, e.price_raw, e.marketplace, e.sale_address, e.domain, e.trace_id
+  from ton.nft_events e
+  where e.type in ('listing', 'price change', 'sale', 'cancel') and not e.is_aborted
+  window w as (partition by e.nft_address order by e.utime, e.lt)) o
+where o.type in ('listing', 'price change') and o.sale_type = 'sale';
+comment on view ton.nft_offers is 'Offers of NFT items at a fixed price, one row for each price of an offer, from when until when it stood. The floor of a collection at a moment is the least price of the offers that stood then.';
+comment on column ton.nft_offers.since is 'When the item was offered at this price, UTC: when the trace of the listing or of the change of price ended.';
+comment on column ton.nft_offers.until is 'When the offer ended or its price changed, UTC; null if it stands.';
+comment on column ton.nft_offers.ended_by is 'What ended the offer: sale, cancel, price change, or another listing; null if it stands.';
+comment on column ton.nft_offers.nft_address is 'The item that is offered, raw form.';
+comment on column ton.nft_offers.collection_address is 'Collection of the offered item, raw form; null if it has none or the source does not say.';
+comment on column ton.nft_offers.seller is 'Who offers the item, raw form.';
+comment on column ton.nft_offers.price is 'Price of the offered item, TON.';
+comment on column ton.nft_offers.price_raw is 'Price of the offered item, nanotons.';
+comment on column ton.nft_offers.marketplace is 'Name of the marketplace of the offer as the source knows it, such as getgems; else null.';
+comment on column ton.nft_offers.sale_address is 'Contract of the offer, raw form; null if the source does not say.';
+comment on column ton.nft_offers.domain is 'Domain that the offered item is, by dns_records or dns_auctions; null if it is none or was not looked up.';
+comment on column ton.nft_offers.trace_id is 'Trace in which the item was offered at this price, base64.';
+
 -- Accounts.
 
 create or replace view ton.account_activity as
@@ -1030,3 +1055,26 @@ comment on column ton.nominators.nominator_address is 'Account whose money it is
 comment on column ton.nominators.balance is 'Money of the nominator that is at work in the pool, nanotons.';
 comment on column ton.nominators.pending_balance is 'Money of the nominator that waits for the next cycle, nanotons.';
 comment on column ton.nominators.loaded_at is 'When the pool was last written by the program, wall time, UTC.';
+
+-- Vesting.
+
+create or replace view ton.vesting_unlocks as
+select v.address, v.owner_address, v.sender_address, u.unlocks_at, ton.nano_to_ton(u.unlocked - u.before) as amount, ton.nano_to_ton(u.unlocked) as unlocked
+from (
+  select c.*, div(c.total_duration, c.unlock_period)::bigint as periods, div(c.cliff_duration, c.unlock_period)::bigint as at_cliff
+  from ton.vesting_contracts c
+  where c.unlock_period > 0 and c.total_duration >= c.unlock_period and c.cliff_duration >= 0 and c.start_time between 0 and 100000000000
+    and c.total_duration < 100000000000 and c.total_duration / c.unlock_period < 10000) v
+cross join lateral (
+  -- Before the cliff nothing is paid out; then all periods that are over are at once.
+  select to_timestamp(v.start_time + least(greatest(k.period * v.unlock_period, v.cliff_duration), v.total_duration)) as unlocks_at,
+    div(v.total_amount * k.period, v.periods) as unlocked,
+    case when k.period = k.first then 0 else div(v.total_amount * (k.period - 1), v.periods) end as before
+  from (select g.period, least(greatest(v.at_cliff, 1), v.periods) as first from generate_series(least(greatest(v.at_cliff, 1), v.periods), v.periods) as g (period)) k) u;
+comment on view ton.vesting_unlocks is 'When each vesting contract lets its owner take how much, one row for each unlocking. Contracts without a period, or with 10,000 periods or more, are left out.';
+comment on column ton.vesting_unlocks.address is 'Vesting contract that holds the sum, raw form, as in vesting_contracts.';
+comment on column ton.vesting_unlocks.owner_address is 'Who may take what is unlocked, raw form.';
+comment on column ton.vesting_unlocks.sender_address is 'Who has paid the vested sum in, raw form.';
+comment on column ton.vesting_unlocks.unlocks_at is 'When the amount is unlocked, UTC; it may lie in the future.';
+comment on column ton.vesting_unlocks.amount is 'How much is unlocked then, TON.';
+comment on column ton.vesting_unlocks.unlocked is 'How much is unlocked from then on together, TON.';
