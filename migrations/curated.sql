@@ -628,7 +628,7 @@ lateral (
           from ton.jetton_movements c where c.account = g.pool and c.jetton_master = o.jetton), 0) as held
         from ton.jetton_wallets o where o.owner = g.pool and o.jetton in (g.asset_1, g.asset_2) and g.pairs = 1
         order by o.jetton, o.last_transaction_lt desc) w) h) r) x;
-comment on view ton.dex_pools is 'What each pool of a decentralized exchange traded on each day, UTC: one row for each pool and pair of assets. An account that trades many pairs, such as a vault whose pool is not known, has a row for each. Fees are not here: the source does not tell them.';
+comment on view ton.dex_pools is 'What each pool of a decentralized exchange traded on each day, UTC: one row for each pool and pair of assets. An account that trades many pairs, such as a vault whose pool is not known, has a row for each. Fees are not here: the source tells no fee of a pool or trade. What they leave to providers is in the growth of lp_price_ton from day to day.';
 comment on column ton.dex_pools.day is 'The day on which the pool traded, UTC: name it, and only that day is read.';
 comment on column ton.dex_pools.dex is 'The exchange of the pool, without its version.';
 comment on column ton.dex_pools.version is 'Version of the exchange of the pool; 1 if the source names none.';
@@ -980,7 +980,14 @@ comment on column ton.balances.transaction_hash is 'Hash of the transaction that
 create or replace function etl.balance_days() returns table (day date, is_open boolean)
 language sql stable security definer parallel safe rows 100 set search_path = pg_catalog, pg_temp as $$
   select d.day::date, coalesce(d.day >= f.day, false)
-  from (select min(o.day) as day from etl.days_open('daily_changes') o) f,
+  from (select min(o.day) as day from (
+      -- Days of a partition that nothing was read of are open, too.
+      select o.day from etl.days_open('daily_changes') o
+      where exists (select from ton.transactions t where t.utime >= o.starts and t.utime < o.ends)
+        or exists (select from ton.messages t where t.utime >= o.starts and t.utime < o.ends)
+        or exists (select from ton.jetton_transfers t where t.utime >= o.starts and t.utime < o.ends)
+        or exists (select from ton.jetton_burns t where t.utime >= o.starts and t.utime < o.ends)
+      order by o.day limit 1) o) f,
   (select least(min(k.day), (select min(t.day) from ton.days t)) as starts, greatest(max(k.day), (select (max(n.last) at time zone 'UTC')::date from (
       select max(t.utime) as last from ton.transactions t union all select max(t.utime) from ton.jetton_transfers t
       union all select max(t.utime) from ton.jetton_burns t) n)) as ends
@@ -988,7 +995,7 @@ language sql stable security definer parallel safe rows 100 set search_path = pg
   generate_series(s.starts, s.ends, interval '1 day') d (day)
 $$;
 comment on function etl.balance_days() is
-  'Every day from the first that is stored or kept to the last, and whether it lies at or after the first day that is not kept.';
+  'Every day from the first that is stored or kept to the last, and whether it lies at or after the first day that has rows and is not kept.';
 
 create or replace view etl.balance_changes as
 select c.day, c.account, c.asset, c.balance_raw, c.change_raw, c.certified from ton.daily_changes c where c.account is not null
