@@ -126,6 +126,12 @@ create or replace macro etl.query_of(name) as (
 create or replace view ton.days as
 select distinct day, day::timestamptz as starts, (day + 1)::timestamptz as ends from etl.parts where is_stream;
 
+create or replace macro etl.balance_days() as table
+select unnest(generate_series(s.starts::timestamp, s.ends::timestamp, interval 1 day))::date as day, true as is_open
+from (select min(p.day) as starts,
+    max(case when p."table" in ('transactions', 'jetton_transfers', 'jetton_burns') and p."rows" > 0 then p.day end) as ends
+  from etl.parts p where p.is_stream) s;
+
 -- Tables that a user of the database may change: insert and delete rows as you see fit.
 create table if not exists etl.stable_jettons as select * from (values
   ('0:B113A994B5024A16719F69139328EB759596C38A25F59028B146FECDC3621DFE', 'USDT', 6)) known (address, symbol, decimals);
