@@ -278,7 +278,14 @@ describe('the planner', () => {
   });
 
   /** Those that hold a subquery or need settings of their own: none of them is called once a row of a large table. */
-  const CALLED = ['as_argument', 'as_times', 'budget_rate', 'did_you_mean', 'positions_in', 'raw_of_friendly'];
+  const CALLED = [
+    'as_argument',
+    'as_times',
+    'budget_rate',
+    'did_you_mean',
+    'positions_in',
+    'raw_of_friendly',
+  ];
   test('inlines the others that are one expression: a call costs more than what it computes', async () => {
     const { rows: functions } = await client.query<{ name: string; call: string; columns: string }>(
       `select p.proname as name, p.oid::regproc || '(' || string_agg(format('x.c%s::%s', place, format_type(type, null)), ', ' order by place) || ')' as call,

@@ -139,7 +139,10 @@ test('nominators are those of the pools, and their balances are those after thei
 
 test('vesting_unlocks adds up to what the contract has unlocked, at every moment', async () => {
   /** The rule of the contract: what is locked yet, seconds after the start. */
-  const locked = (now: number, [total, duration, period, cliff]: readonly [bigint, number, number, number]) => {
+  const locked = (
+    now: number,
+    [total, duration, period, cliff]: readonly [bigint, number, number, number],
+  ) => {
     if (now > duration) return 0n;
     if (now < cliff) return total;
     return total - (total * BigInt(Math.floor(now / period))) / BigInt(Math.floor(duration / period));

@@ -223,7 +223,9 @@ test('balances are the same whichever days are kept', async () => {
   const plan = await store.ask(
     `explain (analyze, costs off, timing off) select * from daily_balances where day = '2026-01-31'`,
   );
-  const read = plan.flatMap((line) => Object.values(line)).filter((line) => /Scan.*\btransactions_/.test(line ?? ''));
+  const read = plan
+    .flatMap((line) => Object.values(line))
+    .filter((line) => /Scan.*\btransactions_/.test(line ?? ''));
   // The last moment that is stored is looked up by a function.
   expect(read.filter((line) => !line?.includes('never executed'))).toEqual([]);
 });

@@ -84,7 +84,9 @@ function openOffers(network: Network) {
   const itemOf = ({ nft_item, nft_address }: (typeof events)[number]) => nft_item ?? nft_address;
   const last = new Map(events.map((event) => [itemOf(event), event]));
   const collections = new Map(
-    events.filter(({ nft_collection }) => nft_collection != null).map((event) => [itemOf(event), event.nft_collection]),
+    events
+      .filter(({ nft_collection }) => nft_collection != null)
+      .map((event) => [itemOf(event), event.nft_collection]),
   );
   return [...last.values()]
     .filter(({ type }) => type === 'nft_put_on_sale' || type === 'nft_update_sale')

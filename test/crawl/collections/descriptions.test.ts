@@ -167,7 +167,11 @@ test('no version is lost by a late dataset, a deep verification, a repair or ret
   for (const { args, spoil = '', retention = '' } of steps) {
     await store.database.script(spoil);
     const settings = { DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, ETL_RETENTION: retention };
-    const { code, stderr } = await cli.ask(args, { ...settings, ETL_WATERMARK_DELAY: '0s', TONCENTER_RPS: '1000' });
+    const { code, stderr } = await cli.ask(args, {
+      ...settings,
+      ETL_WATERMARK_DELAY: '0s',
+      TONCENTER_RPS: '1000',
+    });
     expect([0, 3], stderr).toContain(code);
     expect(await history(), args[0]).toEqual(before);
   }
