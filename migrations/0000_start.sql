@@ -1396,6 +1396,7 @@ CREATE INDEX "messages_bounced" ON "ton"."messages" USING btree ("destination","
 CREATE INDEX "messages_hash" ON "ton"."messages" USING btree ("hash");--> statement-breakpoint
 CREATE INDEX "messages_hash_norm" ON "ton"."messages" USING btree ("hash_norm") WHERE hash_norm is not null;--> statement-breakpoint
 CREATE INDEX "messages_jettons" ON "ton"."messages" USING btree ("source","destination") WHERE opcode = '0x178d4519';--> statement-breakpoint
+CREATE INDEX "messages_minted" ON "ton"."messages" USING btree ("utime") WHERE opcode = '0x178d4519';--> statement-breakpoint
 CREATE INDEX "nft_items_owner_index" ON "ton"."nft_items" USING btree ("owner_address");--> statement-breakpoint
 CREATE INDEX "nft_items_collection_index" ON "ton"."nft_items" USING btree ("collection_address","index");--> statement-breakpoint
 CREATE INDEX "nft_items_code_index" ON "ton"."nft_items" USING btree ("code_hash","address");--> statement-breakpoint

@@ -388,20 +388,25 @@ from etl.open_days d,
 lateral (
   -- Reads all messages and senders of the time at once: `offset 0` keeps the planner from looking them up one by one.
   -- A hash alone finds its message: with a second condition, tables without statistics are taken for nearly empty.
-  with received as materialized (
-    select r.utime, r.in_msg_utime, r.in_msg_hash, r.block_workchain, r.block_shard
-    from ton.transactions r where r.utime >= d.starts and r.utime < d.ends and r.in_msg_utime is not null),
-  first as materialized (select min(r.in_msg_utime) as utime from received r),
+  with seen as materialized (
+    select t.utime, t.hash, t.in_msg_utime, t.in_msg_hash, t.block_workchain, t.block_shard
+    from ton.transactions t where t.utime >= d.starts and t.utime < d.ends),
+  first as materialized (select min(r.in_msg_utime) as utime from seen r),
   delays as (
-    select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
-      r.utime - r.in_msg_utime as delay, count(*) as messages
-    from received r
-    join (
-      select x.hash, x.out_msg_tx_hash from ton.messages x
-      where x.utime >= (select f.utime from first f) and x.utime < d.ends and x.out_msg_tx_hash is not null offset 0) m on m.hash = r.in_msg_hash
-    join (
-      select x.hash, x.block_workchain, x.block_shard from ton.transactions x
-      where x.utime >= (select f.utime from first f) and x.utime < d.ends offset 0) s on s.hash = m.out_msg_tx_hash
+    select g.from_workchain, g.from_shard, g.to_workchain, g.to_shard, g.delay, count(*) as messages
+    from (
+      select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
+        r.utime - r.in_msg_utime as delay
+      from seen r
+      join (
+        select x.hash, x.out_msg_tx_hash from ton.messages x
+        where x.utime >= (select f.utime from first f) and x.utime < d.ends and x.out_msg_tx_hash is not null offset 0) m on m.hash = r.in_msg_hash
+      join (
+        select x.hash, x.block_workchain, x.block_shard from seen x
+        union all
+        select x.hash, x.block_workchain, x.block_shard from ton.transactions x
+        where x.utime >= (select f.utime from first f) and x.utime < d.starts offset 0) s on s.hash = m.out_msg_tx_hash
+      offset 0) g
     group by 1, 2, 3, 4, 5)
   select g.from_workchain, g.from_shard, g.to_workchain, g.to_shard, sum(g.messages)::bigint as messages,
     sum(g.messages * g.seconds) / sum(g.messages) as mean_seconds, min(g.seconds) filter (where 2 * g.upto >= g.total) as median_seconds,

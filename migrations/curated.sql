@@ -5,7 +5,8 @@
 
 create or replace function etl.units(amount numeric, decimals int) returns numeric
 language sql immutable parallel safe
-return amount * etl.to_numeric('1e-' || decimals);
+-- Cast, because text || integer is not immutable: it would keep the function from being inlined.
+return amount * case decimals when 9 then 0.000000001 when 6 then 0.000001 else etl.to_numeric('1e-' || decimals::text) end;
 comment on function etl.units(numeric, int) is
   'An amount in whole units, exact; null if the decimals are null or no number can have so many.';
 
@@ -48,7 +49,8 @@ comment on function etl.positions_in(jsonb) is
 
 create or replace function etl.hops_of(details jsonb) returns int[]
 language sql immutable parallel safe
-return coalesce(nullif(etl.positions_in(details->'peer_swaps'), '{}'), array[0]);
+return case when (details->'peer_swaps'->0) is null then array[0]
+  else coalesce(nullif(etl.positions_in(details->'peer_swaps'), '{}'), array[0]) end;
 comment on function etl.hops_of(jsonb) is
   'Numbers of the legs of a swap, from 0: one for each pool that it goes through.';
 
@@ -626,7 +628,7 @@ lateral (
           from ton.jetton_movements c where c.account = g.pool and c.jetton_master = o.jetton), 0) as held
         from ton.jetton_wallets o where o.owner = g.pool and o.jetton in (g.asset_1, g.asset_2) and g.pairs = 1
         order by o.jetton, o.last_transaction_lt desc) w) h) r) x;
-comment on view ton.dex_pools is 'What each pool of a decentralized exchange traded on each day, UTC: one row for each pool and pair of assets. An account that trades many pairs, such as a vault whose pool is not known, has a row for each. Fees are not here: the source does not tell them.';
+comment on view ton.dex_pools is 'What each pool of a decentralized exchange traded on each day, UTC: one row for each pool and pair of assets. An account that trades many pairs, such as a vault whose pool is not known, has a row for each. Fees are not here: the source tells no fee of a pool or trade. What they leave to providers is in the growth of lp_price_ton from day to day.';
 comment on column ton.dex_pools.day is 'The day on which the pool traded, UTC: name it, and only that day is read.';
 comment on column ton.dex_pools.dex is 'The exchange of the pool, without its version.';
 comment on column ton.dex_pools.version is 'Version of the exchange of the pool; 1 if the source names none.';
@@ -886,6 +888,31 @@ comment on column ton.nft_events.action_id is 'The action that the event is with
 comment on column ton.nft_events.transaction_hash is 'Hash of the transaction of a transfer, base64; null for other events, whose transactions action_transactions lists.';
 comment on column ton.nft_events.domain is 'Domain that the item of the event is, by dns_records or dns_auctions; null if it is none or was not looked up.';
 
+create or replace view ton.nft_offers as
+select o.since, o.until, o.ended_by, o.nft_address, o.collection_address, o.seller, o.price, o.price_raw, o.marketplace, o.sale_address, o.domain, o.trace_id
+from (
+  select e.utime as since, lead(e.utime) over w as until, lead(e.type) over w as ended_by, e.type, e.sale_type, e.nft_address,
+    -- A change of price names no collection.
+    coalesce(e.collection_address, max(e.collection_address) over (partition by e.nft_address)) as collection_address,
+    e.owner as seller, e.price, e.price_raw, e.marketplace, e.sale_address, e.domain, e.trace_id
+  from ton.nft_events e
+  where e.type in ('listing', 'price change', 'sale', 'cancel') and not e.is_aborted
+  window w as (partition by e.nft_address order by e.utime, e.lt)) o
+where o.type in ('listing', 'price change') and o.sale_type = 'sale';
+comment on view ton.nft_offers is 'Offers of NFT items at a fixed price, one row for each price of an offer, from when until when it stood. The floor of a collection at a moment is the least price of the offers that stood then.';
+comment on column ton.nft_offers.since is 'When the item was offered at this price, UTC: when the trace of the listing or of the change of price ended.';
+comment on column ton.nft_offers.until is 'When the offer ended or its price changed, UTC; null if it stands.';
+comment on column ton.nft_offers.ended_by is 'What ended the offer: sale, cancel, price change, or another listing; null if it stands.';
+comment on column ton.nft_offers.nft_address is 'The item that is offered, raw form.';
+comment on column ton.nft_offers.collection_address is 'Collection of the offered item, raw form; null if it has none or the source does not say.';
+comment on column ton.nft_offers.seller is 'Who offers the item, raw form.';
+comment on column ton.nft_offers.price is 'Price of the offered item, TON.';
+comment on column ton.nft_offers.price_raw is 'Price of the offered item, nanotons.';
+comment on column ton.nft_offers.marketplace is 'Name of the marketplace of the offer as the source knows it, such as getgems; else null.';
+comment on column ton.nft_offers.sale_address is 'Contract of the offer, raw form; null if the source does not say.';
+comment on column ton.nft_offers.domain is 'Domain that the offered item is, by dns_records or dns_auctions; null if it is none or was not looked up.';
+comment on column ton.nft_offers.trace_id is 'Trace in which the item was offered at this price, base64.';
+
 -- Accounts.
 
 create or replace view ton.account_activity as
@@ -950,29 +977,66 @@ comment on column ton.balances.lt is 'Logical time of the transaction that chang
 comment on column ton.balances.step is 'Order of changes that share a logical time, from 0.';
 comment on column ton.balances.transaction_hash is 'Hash of the transaction that changed the balance, base64.';
 
+create or replace function etl.balance_days() returns table (day date, is_open boolean)
+language sql stable security definer parallel safe rows 100 set search_path = pg_catalog, pg_temp as $$
+  select d.day::date, coalesce(d.day >= f.day, false)
+  from (select min(o.day) as day from (
+      -- Days of a partition that nothing was read of are open, too.
+      select o.day from etl.days_open('daily_changes') o
+      where exists (select from ton.transactions t where t.utime >= o.starts and t.utime < o.ends)
+        or exists (select from ton.messages t where t.utime >= o.starts and t.utime < o.ends)
+        or exists (select from ton.jetton_transfers t where t.utime >= o.starts and t.utime < o.ends)
+        or exists (select from ton.jetton_burns t where t.utime >= o.starts and t.utime < o.ends)
+      order by o.day limit 1) o) f,
+  (select least(min(k.day), (select min(t.day) from ton.days t)) as starts, greatest(max(k.day), (select (max(n.last) at time zone 'UTC')::date from (
+      select max(t.utime) as last from ton.transactions t union all select max(t.utime) from ton.jetton_transfers t
+      union all select max(t.utime) from ton.jetton_burns t) n)) as ends
+    from etl.closed_days k where k.relation = 'daily_changes' and k.closed_at is not null) s,
+  generate_series(s.starts, s.ends, interval '1 day') d (day)
+$$;
+comment on function etl.balance_days() is
+  'Every day from the first that is stored or kept to the last, and whether it lies at or after the first day that has rows and is not kept.';
+
+create or replace view etl.balance_changes as
+select c.day, c.account, c.asset, c.balance_raw, c.change_raw, c.certified from ton.daily_changes c where c.account is not null
+union all
+-- Whose wallet it was has been learned after the day was kept; a day that is open knows it already.
+select c.day, o.owner, c.asset, c.balance_raw, c.change_raw, c.certified
+from ton.daily_changes c,
+lateral (select coalesce((select max(w.owner) from ton.jetton_wallets w where w.address = c.jetton_wallet and w.jetton = c.asset), (
+    select r.source from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
+    where s.account = c.jetton_wallet and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc') limit 1)) as owner) o
+where c.account is null and c.certified and o.owner is not null;
+comment on view etl.balance_changes is 'What changed of each account''s assets on each day, UTC, with the owners that were learned after the day was kept.';
+comment on column etl.balance_changes.day is 'The day of the change of the balance, UTC.';
+comment on column etl.balance_changes.account is 'Account whose balance changed on the day, raw form: of jettons their owner.';
+comment on column etl.balance_changes.asset is 'What changed on the day: TON or the raw address of a jetton master.';
+comment on column etl.balance_changes.balance_raw is 'What TON the account held at the end of the day, nanotons; null of jettons.';
+comment on column etl.balance_changes.change_raw is 'By how much the jettons of the account changed on the day, in the smallest units; null of TON.';
+comment on column etl.balance_changes.certified is 'True if the day of the change is kept.';
+
 create or replace view ton.daily_balances as
-select d.day, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) as symbol,
+select b.day, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) as symbol,
   etl.units(b.balance_raw, etl.asset_decimals(b.asset, m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as balance,
-  b.balance_raw, d.day = b.day as has_changed
+  b.balance_raw, b.day = b.changed as has_changed
 from (
-  select x.day, x.account, x.asset,
-    coalesce(x.balance_raw, sum(x.change_raw) over (partition by x.account, x.asset order by x.day)) as balance_raw,
-    coalesce(lead(x.day) over (partition by x.account, x.asset order by x.day) - 1, greatest(x.day, ((select max(n.last) from (
-      select max(t.utime) as last from ton.transactions t union all select max(t.utime) from ton.jetton_transfers t) n) at time zone 'UTC')::date)) as until
-  from (
-    select c.day, c.account, c.asset, max(c.balance_raw) as balance_raw, sum(c.change_raw) as change_raw
-    from (
-      select c.day, c.account, c.asset, c.balance_raw, c.change_raw from ton.daily_changes c where c.account is not null
-      union all
-      -- Whose wallet it was has been learned after the day was kept; a day that is open knows it already.
-      select c.day, o.owner, c.asset, c.balance_raw, c.change_raw
-      from ton.daily_changes c,
-      lateral (select coalesce((select max(w.owner) from ton.jetton_wallets w where w.address = c.jetton_wallet and w.jetton = c.asset), (
-          select r.source from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
-          where s.account = c.jetton_wallet and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc') limit 1)) as owner) o
-      where c.account is null and c.certified and o.owner is not null) c
-    group by c.day, c.account, c.asset) x) b
-cross join lateral (select b.day + g.place::int as day from generate_series(0, b.until - b.day) as g (place)) d
+  -- Days before the first open one need no other rows than those that are kept.
+  select d.day, c.account, c.asset, c.balance_raw, c.day as changed
+  from etl.balance_days() d
+  join (
+    select x.day, x.account, x.asset, coalesce(x.balance_raw, sum(x.change_raw) over w) as balance_raw, coalesce(lead(x.day) over w, 'infinity') as next
+    from etl.balance_changes x
+    where x.certified and x.day < coalesce((select min(o.day) from etl.balance_days() o where o.is_open), 'infinity')
+    window w as (partition by x.account, x.asset order by x.day)) c on d.day >= c.day and d.day < c.next
+  where not d.is_open
+  union all
+  select d.day, c.account, c.asset, c.balance_raw, c.day
+  from etl.balance_days() d
+  join (
+    select x.day, x.account, x.asset, coalesce(x.balance_raw, sum(x.change_raw) over w) as balance_raw, coalesce(lead(x.day) over w, 'infinity') as next
+    from etl.balance_changes x
+    window w as (partition by x.account, x.asset order by x.day)) c on d.day >= c.day and d.day < c.next
+  where d.is_open) b
 left join ton.jetton_masters m on m.address = b.asset
 left join ton.token_metadata k on k.address = b.asset;
 comment on view ton.daily_balances is 'What each account held at the end of each day, UTC: the last balance is carried on over days without a change, up to the last day that is stored. Days that are kept (daily_changes) are not read again. What holds of jettons in balances holds here: what was minted to wallets whose owner is not known is left out, and jetton_holders has it.';
@@ -998,3 +1062,26 @@ comment on column ton.nominators.nominator_address is 'Account whose money it is
 comment on column ton.nominators.balance is 'Money of the nominator that is at work in the pool, nanotons.';
 comment on column ton.nominators.pending_balance is 'Money of the nominator that waits for the next cycle, nanotons.';
 comment on column ton.nominators.loaded_at is 'When the pool was last written by the program, wall time, UTC.';
+
+-- Vesting.
+
+create or replace view ton.vesting_unlocks as
+select v.address, v.owner_address, v.sender_address, u.unlocks_at, ton.nano_to_ton(u.unlocked - u.before) as amount, ton.nano_to_ton(u.unlocked) as unlocked
+from (
+  select c.*, div(c.total_duration, c.unlock_period)::bigint as periods, div(c.cliff_duration, c.unlock_period)::bigint as at_cliff
+  from ton.vesting_contracts c
+  where c.unlock_period > 0 and c.total_duration >= c.unlock_period and c.cliff_duration >= 0 and c.start_time between 0 and 100000000000
+    and c.total_duration < 100000000000 and c.total_duration / c.unlock_period < 10000) v
+cross join lateral (
+  -- Before the cliff nothing is paid out; then all periods that are over are at once.
+  select to_timestamp(v.start_time + least(greatest(k.period * v.unlock_period, v.cliff_duration), v.total_duration)) as unlocks_at,
+    div(v.total_amount * k.period, v.periods) as unlocked,
+    case when k.period = k.first then 0 else div(v.total_amount * (k.period - 1), v.periods) end as before
+  from (select g.period, least(greatest(v.at_cliff, 1), v.periods) as first from generate_series(least(greatest(v.at_cliff, 1), v.periods), v.periods) as g (period)) k) u;
+comment on view ton.vesting_unlocks is 'When each vesting contract lets its owner take how much, one row for each unlocking. Contracts without a period, or with 10,000 periods or more, are left out.';
+comment on column ton.vesting_unlocks.address is 'Vesting contract that holds the sum, raw form, as in vesting_contracts.';
+comment on column ton.vesting_unlocks.owner_address is 'Who may take what is unlocked, raw form.';
+comment on column ton.vesting_unlocks.sender_address is 'Who has paid the vested sum in, raw form.';
+comment on column ton.vesting_unlocks.unlocks_at is 'When the amount is unlocked, UTC; it may lie in the future.';
+comment on column ton.vesting_unlocks.amount is 'How much is unlocked then, TON.';
+comment on column ton.vesting_unlocks.unlocked is 'How much is unlocked from then on together, TON.';

@@ -75,6 +75,7 @@ create or replace macro etl.hops_of(details) as coalesce(nullif(etl.positions_in
 create or replace macro etl.referral_in(decoded) as '0:' || nullif(regexp_extract(decoded,
   '"ref(?:erral)?_address": \{(?:"@type": "just", "value": \{)?"@type": "addr_std", "address": "([0-9A-F]{64})"', 1), '');
 create or replace macro cardinality(list) as len(list);
+create or replace macro main.div(amount, divisor) as floor(amount / divisor);
 -- As in Postgres, with the time zone as the third argument: all times are UTC here.
 create or replace macro main.date_trunc(part, moment) as system.main.date_trunc(part, moment),
   (part, moment, zone) as system.main.date_trunc(part, moment);
@@ -124,6 +125,12 @@ create or replace macro etl.query_of(name) as (
 
 create or replace view ton.days as
 select distinct day, day::timestamptz as starts, (day + 1)::timestamptz as ends from etl.parts where is_stream;
+
+create or replace macro etl.balance_days() as table
+select unnest(generate_series(s.starts::timestamp, s.ends::timestamp, interval 1 day))::date as day, true as is_open
+from (select min(p.day) as starts,
+    max(case when p."table" in ('transactions', 'jetton_transfers', 'jetton_burns') and p."rows" > 0 then p.day end) as ends
+  from etl.parts p where p.is_stream) s;
 
 -- Tables that a user of the database may change: insert and delete rows as you see fit.
 create table if not exists etl.stable_jettons as select * from (values

@@ -190,20 +190,25 @@ from (select {day:Date} as day) d cross join (
 create or replace view ton.message_delays as
 select d.day, x.from_workchain, x.from_shard, x.to_workchain, x.to_shard, x.messages, x.mean_seconds, x.median_seconds, x.longest_seconds
 from (select {day:Date} as day) d cross join (
-  with received as materialized (
-    select r.utime, r.in_msg_utime, r.in_msg_hash, r.block_workchain, r.block_shard
-    from ton.transactions r where toDate(r.utime, 'UTC') = {day:Date} and r.in_msg_utime is not null),
-  first as materialized (select min(r.in_msg_utime) as utime from received r),
+  with seen as materialized (
+    select t.utime, t.hash, t.in_msg_utime, t.in_msg_hash, t.block_workchain, t.block_shard
+    from ton.transactions t where toDate(t.utime, 'UTC') = {day:Date}),
+  first as materialized (select min(r.in_msg_utime) as utime from seen r),
   delays as (
-    select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
-      r.utime - r.in_msg_utime as delay, count(*) as messages
-    from received r
-    join (
-      select x.hash, x.out_msg_tx_hash from ton.messages x
-      where x.utime >= (select f.utime from first f) and x.utime < toDateTime64({day:Date} + 1, 6, 'UTC') and x.out_msg_tx_hash is not null) m on m.hash = r.in_msg_hash
-    join (
-      select x.hash, x.block_workchain, x.block_shard from ton.transactions x
-      where x.utime >= (select f.utime from first f) and x.utime < toDateTime64({day:Date} + 1, 6, 'UTC')) s on s.hash = m.out_msg_tx_hash
+    select g.from_workchain, g.from_shard, g.to_workchain, g.to_shard, g.delay, count(*) as messages
+    from (
+      select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
+        r.utime - r.in_msg_utime as delay
+      from seen r
+      join (
+        select x.hash, x.out_msg_tx_hash from ton.messages x
+        where x.utime >= (select f.utime from first f) and x.utime < toDateTime64({day:Date} + 1, 6, 'UTC') and x.out_msg_tx_hash is not null) m on m.hash = r.in_msg_hash
+      join (
+        select x.hash, x.block_workchain, x.block_shard from seen x
+        union all
+        select x.hash, x.block_workchain, x.block_shard from ton.transactions x
+        where x.utime >= (select f.utime from first f) and x.utime < d.starts) s on s.hash = m.out_msg_tx_hash
+     ) g
     group by 1, 2, 3, 4, 5)
   select g.from_workchain, g.from_shard, g.to_workchain, g.to_shard, sum(g.messages)::Nullable(Int64) as messages,
     sum(g.messages * g.seconds) / sum(g.messages) as mean_seconds, min(g.seconds) filter (where 2 * g.upto >= g.total) as median_seconds,

@@ -77,6 +77,7 @@ create or replace macro etl.hops_of(details) as coalesce(nullif(etl.positions_in
 create or replace macro etl.referral_in(decoded) as '0:' || nullif(regexp_extract(decoded,
   '"ref(?:erral)?_address": \{(?:"@type": "just", "value": \{)?"@type": "addr_std", "address": "([0-9A-F]{64})"', 1), '');
 create or replace macro cardinality(list) as len(list);
+create or replace macro main.div(amount, divisor) as floor(amount / divisor);
 -- As in Postgres, with the time zone as the third argument: all times are UTC here.
 create or replace macro main.date_trunc(part, moment) as system.main.date_trunc(part, moment),
   (part, moment, zone) as system.main.date_trunc(part, moment);
@@ -126,6 +127,12 @@ create or replace macro etl.query_of(name) as (
 
 create or replace view ton.days as
 select distinct day, day::timestamptz as starts, (day + 1)::timestamptz as ends from etl.parts where is_stream;
+
+create or replace macro etl.balance_days() as table
+select unnest(generate_series(s.starts::timestamp, s.ends::timestamp, interval 1 day))::date as day, true as is_open
+from (select min(p.day) as starts,
+    max(case when p."table" in ('transactions', 'jetton_transfers', 'jetton_burns') and p."rows" > 0 then p.day end) as ends
+  from etl.parts p where p.is_stream) s;
 
 -- Tables that a user of the database may change: insert and delete rows as you see fit.
 create table if not exists etl.stable_jettons as select * from (values
@@ -648,20 +655,25 @@ from etl.open_days d,
 lateral (
   -- Reads all messages and senders of the time at once: `offset 0` keeps the planner from looking them up one by one.
   -- A hash alone finds its message: with a second condition, tables without statistics are taken for nearly empty.
-  with received as materialized (
-    select r.utime, r.in_msg_utime, r.in_msg_hash, r.block_workchain, r.block_shard
-    from ton.transactions r where r.day = d.day and r.in_msg_utime is not null),
-  first as materialized (select min(r.in_msg_utime) as utime from received r),
+  with seen as materialized (
+    select t.utime, t.hash, t.in_msg_utime, t.in_msg_hash, t.block_workchain, t.block_shard
+    from ton.transactions t where t.day = d.day),
+  first as materialized (select min(r.in_msg_utime) as utime from seen r),
   delays as (
-    select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
-      r.utime - r.in_msg_utime as delay, count(*) as messages
-    from received r
-    join (
-      select x.hash, x.out_msg_tx_hash from ton.messages x
-      where x.utime >= (select f.utime from first f) and x.utime < d.ends and x.out_msg_tx_hash is not null) m on m.hash = r.in_msg_hash
-    join (
-      select x.hash, x.block_workchain, x.block_shard from ton.transactions x
-      where x.utime >= (select f.utime from first f) and x.utime < d.ends) s on s.hash = m.out_msg_tx_hash
+    select g.from_workchain, g.from_shard, g.to_workchain, g.to_shard, g.delay, count(*) as messages
+    from (
+      select s.block_workchain as from_workchain, s.block_shard as from_shard, r.block_workchain as to_workchain, r.block_shard as to_shard,
+        r.utime - r.in_msg_utime as delay
+      from seen r
+      join (
+        select x.hash, x.out_msg_tx_hash from ton.messages x
+        where x.utime >= (select f.utime from first f) and x.utime < d.ends and x.out_msg_tx_hash is not null) m on m.hash = r.in_msg_hash
+      join (
+        select x.hash, x.block_workchain, x.block_shard from seen x
+        union all
+        select x.hash, x.block_workchain, x.block_shard from ton.transactions x
+        where x.utime >= (select f.utime from first f) and x.utime < d.starts) s on s.hash = m.out_msg_tx_hash
+     ) g
     group by 1, 2, 3, 4, 5)
   select g.from_workchain, g.from_shard, g.to_workchain, g.to_shard, sum(g.messages)::bigint as messages,
     sum(g.messages * g.seconds) / sum(g.messages) as mean_seconds, min(g.seconds) filter (where 2 * g.upto >= g.total) as median_seconds,
@@ -1349,6 +1361,18 @@ from (
 left join etl.any_dns_records r on r.nft_item_address = e.nft_address
 left join etl.any_dns_auctions q on q.nft_item_address = e.nft_address;
 
+create or replace view ton.nft_offers as
+select o.since, o.until, o.ended_by, o.nft_address, o.collection_address, o.seller, o.price, o.price_raw, o.marketplace, o.sale_address, o.domain, o.trace_id
+from (
+  select e.utime as since, lead(e.utime) over w as until, lead(e.type) over w as ended_by, e.type, e.sale_type, e.nft_address,
+    -- A change of price names no collection.
+    coalesce(e.collection_address, max(e.collection_address) over (partition by e.nft_address)) as collection_address,
+    e.owner as seller, e.price, e.price_raw, e.marketplace, e.sale_address, e.domain, e.trace_id
+  from ton.nft_events e
+  where e.type in ('listing', 'price change', 'sale', 'cancel') and not e.is_aborted
+  window w as (partition by e.nft_address order by e.utime, e.lt)) o
+where o.type in ('listing', 'price change') and o.sale_type = 'sale';
+
 create or replace view ton.account_activity as
 select t.account, coalesce(l.label, b.domain) as label, l.category, coalesce(s.interfaces, b.interfaces) as interfaces,
   t.first_seen, t.last_seen, t.is_whole, t.deployed_at,
@@ -1383,29 +1407,39 @@ from (
 left join etl.any_jetton_masters m on m.address = b.asset
 left join etl.any_token_metadata k on k.address = b.asset;
 
+create or replace view etl.balance_changes as
+select c.day, c.account, c.asset, c.balance_raw, c.change_raw, c.certified from ton.daily_changes c where c.account is not null
+union all
+-- Whose wallet it was has been learned after the day was kept; a day that is open knows it already.
+select c.day, o.owner, c.asset, c.balance_raw, c.change_raw, c.certified
+from ton.daily_changes c,
+lateral (select coalesce((select max(w.owner) from ton.jetton_wallets w where w.address = c.jetton_wallet and w.jetton = c.asset), (
+    select max(r.source) from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
+    where s.account = c.jetton_wallet and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc'))) as owner) o
+where c.account is null and c.certified and o.owner is not null;
+
 create or replace view ton.daily_balances as
-select d.day, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) as symbol,
+select b.day, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) as symbol,
   etl.units(b.balance_raw, etl.asset_decimals(b.asset, m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as balance,
-  b.balance_raw, d.day = b.day as has_changed
+  b.balance_raw, b.day = b.changed as has_changed
 from (
-  select x.day, x.account, x.asset,
-    coalesce(x.balance_raw, sum(x.change_raw) over (partition by x.account, x.asset order by x.day)) as balance_raw,
-    coalesce(lead(x.day) over (partition by x.account, x.asset order by x.day) - 1, greatest(x.day, ((select max(n.last) from (
-      select max(t.utime) as last from ton.transactions t union all select max(t.utime) from ton.jetton_transfers t) n) at time zone 'UTC')::date)) as until
-  from (
-    select c.day, c.account, c.asset, max(c.balance_raw) as balance_raw, sum(c.change_raw) as change_raw
-    from (
-      select c.day, c.account, c.asset, c.balance_raw, c.change_raw from ton.daily_changes c where c.account is not null
-      union all
-      -- Whose wallet it was has been learned after the day was kept; a day that is open knows it already.
-      select c.day, o.owner, c.asset, c.balance_raw, c.change_raw
-      from ton.daily_changes c,
-      lateral (select coalesce((select max(w.owner) from ton.jetton_wallets w where w.address = c.jetton_wallet and w.jetton = c.asset), (
-          select max(r.source) from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
-          where s.account = c.jetton_wallet and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc'))) as owner) o
-      where c.account is null and c.certified and o.owner is not null) c
-    group by c.day, c.account, c.asset) x) b
-cross join lateral (select b.day + g.place::int as day from generate_series(0, b.until - b.day) as g (place)) d
+  -- Days before the first open one need no other rows than those that are kept.
+  select d.day, c.account, c.asset, c.balance_raw, c.day as changed
+  from etl.balance_days() d
+  join (
+    select x.day, x.account, x.asset, coalesce(x.balance_raw, sum(x.change_raw) over w) as balance_raw, coalesce(lead(x.day) over w, 'infinity') as next
+    from etl.balance_changes x
+    where x.certified and x.day < coalesce((select min(o.day) from etl.balance_days() o where o.is_open), 'infinity')
+    window w as (partition by x.account, x.asset order by x.day)) c on d.day >= c.day and d.day < c.next
+  where not d.is_open
+  union all
+  select d.day, c.account, c.asset, c.balance_raw, c.day
+  from etl.balance_days() d
+  join (
+    select x.day, x.account, x.asset, coalesce(x.balance_raw, sum(x.change_raw) over w) as balance_raw, coalesce(lead(x.day) over w, 'infinity') as next
+    from etl.balance_changes x
+    window w as (partition by x.account, x.asset order by x.day)) c on d.day >= c.day and d.day < c.next
+  where d.is_open) b
 left join etl.any_jetton_masters m on m.address = b.asset
 left join etl.any_token_metadata k on k.address = b.asset;
 
@@ -1415,6 +1449,20 @@ select p.address as pool_address, etl.raw_address(p.active_nominators->n.place->
   p.loaded_at
 from ton.nominator_pools p
 cross join unnest(etl.positions_in(p.active_nominators)) as n (place);
+
+create or replace view ton.vesting_unlocks as
+select v.address, v.owner_address, v.sender_address, u.unlocks_at, ton.nano_to_ton(u.unlocked - u.before) as amount, ton.nano_to_ton(u.unlocked) as unlocked
+from (
+  select c.*, div(c.total_duration, c.unlock_period)::bigint as periods, div(c.cliff_duration, c.unlock_period)::bigint as at_cliff
+  from ton.vesting_contracts c
+  where c.unlock_period > 0 and c.total_duration >= c.unlock_period and c.cliff_duration >= 0 and c.start_time between 0 and 100000000000
+    and c.total_duration < 100000000000 and c.total_duration / c.unlock_period < 10000) v
+cross join lateral (
+  -- Before the cliff nothing is paid out; then all periods that are over are at once.
+  select to_timestamp(v.start_time + least(greatest(k.period * v.unlock_period, v.cliff_duration), v.total_duration)) as unlocks_at,
+    div(v.total_amount * k.period, v.periods) as unlocked,
+    case when k.period = k.first then 0 else div(v.total_amount * (k.period - 1), v.periods) end as before
+  from (select g.period, least(greatest(v.at_cliff, 1), v.periods) as first from generate_series(least(greatest(v.at_cliff, 1), v.periods), v.periods) as g (period)) k) u;
 
 -- Functions that read tables: applied after the views.
 

@@ -277,6 +277,35 @@ describe('the planner', () => {
     expect(plan).toContain(`Index Cond: (${condition.split(' ')[0]} = '${constant}'::text)`);
   });
 
+  /** Those that hold a subquery or need settings of their own: none of them is called once a row of a large table. */
+  const CALLED = [
+    'as_argument',
+    'as_times',
+    'budget_rate',
+    'did_you_mean',
+    'positions_in',
+    'raw_of_friendly',
+  ];
+  test('inlines the others that are one expression: a call costs more than what it computes', async () => {
+    const { rows: functions } = await client.query<{ name: string; call: string; columns: string }>(
+      `select p.proname as name, p.oid::regproc || '(' || string_agg(format('x.c%s::%s', place, format_type(type, null)), ', ' order by place) || ')' as call,
+         string_agg(format('nullif(g, 0)::text as c%s', place), ', ') as columns
+       from pg_proc p join pg_language l on l.oid = p.prolang, unnest(p.proargtypes::oid[]) with ordinality a (type, place)
+       where p.pronamespace in ('ton'::regnamespace, 'etl'::regnamespace) and l.lanname = 'sql' and p.provolatile = 'i'
+       group by p.oid`,
+    );
+    const called: string[] = [];
+    for (const { name, call, columns } of functions) {
+      const { rows } = await client.query<Record<string, string>>(
+        `explain (verbose) select ${call} from (select ${columns} from generate_series(0, 1) g offset 0) x`,
+      );
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+      if (new RegExp(`\\b${name}\\(`).test(plan)) called.push(name);
+    }
+    expect(functions.length).toBeGreaterThan(20);
+    expect(called.sort()).toEqual(CALLED);
+  });
+
   test('knows that all of them are immutable and parallel safe', async () => {
     const { rows } = await client.query<{ name: string; kind: string }>(
       `select proname as name, provolatile::text || proparallel::text as kind from pg_proc

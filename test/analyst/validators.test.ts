@@ -136,3 +136,42 @@ test('nominators are those of the pools, and their balances are those after thei
     rows,
   );
 });
+
+test('vesting_unlocks adds up to what the contract has unlocked, at every moment', async () => {
+  /** The rule of the contract: what is locked yet, seconds after the start. */
+  const locked = (
+    now: number,
+    [total, duration, period, cliff]: readonly [bigint, number, number, number],
+  ) => {
+    if (now > duration) return 0n;
+    if (now < cliff) return total;
+    return total - (total * BigInt(Math.floor(now / period))) / BigInt(Math.floor(duration / period));
+  };
+  const contracts = [
+    [1_000_000_000_003n, 100, 10, 35],
+    [100n, 90, 30, 0],
+    [7n, 60, 7, 14],
+    [10n ** 18n, 50, 50, 20],
+    [5n, 40, 1, 40],
+  ] as const;
+  const row = ([total, duration, period, cliff]: (typeof contracts)[number], at: number) =>
+    `('${at}', 1000, ${duration}, ${period}, ${cliff}, ${total})`;
+  await store.ask(
+    `insert into vesting_contracts (address, start_time, total_duration, unlock_period, cliff_duration, total_amount)
+     values ${contracts.map(row).join(', ')}, ('endless', 1000, 100, 0, 0, 5), ('huge', 1000, 9000000000000000000, 1, 0, 5)`,
+  );
+  const moments = contracts.flatMap((contract, at) =>
+    Array.from({ length: contract[1] + 2 }, (_, now) => ({
+      address: at,
+      now,
+      unlocked: contract[0] - locked(now, contract),
+    })),
+  );
+  await expectRows(
+    `select c.address, n as now, coalesce((select sum(amount * 1000000000)::numeric(38,0) from vesting_unlocks u
+         where u.address = c.address and u.unlocks_at <= to_timestamp(1000 + n)), 0) as unlocked
+     from vesting_contracts c, generate_series(0, c.total_duration + 1) n where c.address ~ '^[0-9]$' and c.unlock_period > 0`,
+    moments,
+  );
+  expect(await store.ask(`select 1 from vesting_unlocks where address in ('endless', 'huge')`)).toEqual([]);
+});

@@ -206,6 +206,30 @@ test('what was minted for an owner who becomes known later counts in a closed da
   await store.ask('drop table taken');
 });
 
+test('balances are the same whichever days are kept', async () => {
+  const balances = async () =>
+    (await store.ask('select b::text as row from daily_balances b')).map(({ row }) => row ?? '').sort();
+  await store.ask('delete from etl.closed_days');
+  const before = await balances();
+  for (const days of [['2026-01-31'], ['2026-02-01'], ['2026-01-31', '2026-02-01']]) {
+    await store.ask('delete from etl.closed_days');
+    for (const day of days) {
+      await store.ask(`insert into etl.closed_days (relation, day, definition)
+        select 'daily_changes', '${day}', md5(pg_get_viewdef('etl.open_daily_changes'::regclass))`);
+      await store.ask(`select etl.keep_day('daily_changes', '${day}')`);
+    }
+    expect(await balances(), days.join()).toEqual(before);
+  }
+  const plan = await store.ask(
+    `explain (analyze, costs off, timing off) select * from daily_balances where day = '2026-01-31'`,
+  );
+  const read = plan
+    .flatMap((line) => Object.values(line))
+    .filter((line) => /Scan.*\btransactions_/.test(line ?? ''));
+  // The last moment that is stored is looked up by a function.
+  expect(read.filter((line) => !line?.includes('never executed'))).toEqual([]);
+});
+
 test('sums stay when their rows expire, and so do balances', async () => {
   await certify(FIRST);
   await closeDays(database, ALL);

@@ -81,8 +81,16 @@ function openOffers(network: Network) {
       return { type, ...named, utime: trace_end_utime, lt: BigInt(end_lt) };
     })
     .sort((a, b) => a.utime - b.utime || compare(a.lt, b.lt));
-  const last = new Map(events.map((event) => [event.nft_item ?? event.nft_address, event]));
-  return [...last.values()].filter(({ type }) => type === 'nft_put_on_sale' || type === 'nft_update_sale');
+  const itemOf = ({ nft_item, nft_address }: (typeof events)[number]) => nft_item ?? nft_address;
+  const last = new Map(events.map((event) => [itemOf(event), event]));
+  const collections = new Map(
+    events
+      .filter(({ nft_collection }) => nft_collection != null)
+      .map((event) => [itemOf(event), event.nft_collection]),
+  );
+  return [...last.values()]
+    .filter(({ type }) => type === 'nft_put_on_sale' || type === 'nft_update_sale')
+    .map((event) => ({ ...event, nft_collection: collections.get(itemOf(event)) }));
 }
 
 /** The network's own answers for what dashboards show, by their titles. */

@@ -55,9 +55,12 @@ export const messages = ton.table(
     index('messages_bounced')
       .on(t.destination, t.utime)
       .where(sql`bounced`),
-    // Messages of a master to a jetton wallet: its mints.
+    // Messages of a master to a jetton wallet: its mints, all and those of a day.
     index('messages_jettons')
       .on(t.source, t.destination)
+      .where(sql`opcode = '0x178d4519'`),
+    index('messages_minted')
+      .on(t.utime)
       .where(sql`opcode = '0x178d4519'`),
   ],
 );

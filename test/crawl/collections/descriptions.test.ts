@@ -8,6 +8,7 @@ import { runSql } from '../../../src/read/free-sql.ts';
 import type { HttpResponse } from '../../../src/simulator/http/response.ts';
 import { readOnce, select } from '../../support/collections.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
+import { openCli, type Cli } from '../../support/program/cli.ts';
 import { exported } from '../../support/lake.ts';
 import { roundedValue } from '../../support/lake-values.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
@@ -21,6 +22,7 @@ const NETWORK = { start: START, duration: 120, load: 4, accounts: 80 };
 const NAMES = ['jetton_masters', 'nft_collections', 'nft_items', 'token_metadata'];
 
 let simulator: Simulator;
+let cli: Cli;
 let store: TestStore;
 /** What contracts say, what the indexer has found, and by how much the lts of contracts are moved. */
 let source: { chain: string; indexer: string; lt: number };
@@ -50,8 +52,12 @@ function edit(response: HttpResponse): HttpResponse {
 
 beforeAll(async () => {
   simulator = await startSimulator({ ...NETWORK, after: (_, response) => edit(response) });
+  cli = await openCli();
 });
-afterAll(() => simulator.close());
+afterAll(async () => {
+  await cli.close();
+  await simulator.close();
+});
 beforeEach(async () => {
   store = await openTestStore();
   source = { chain: 'A', indexer: 'a', lt: 0 };
@@ -136,6 +142,40 @@ describe.each(KINDS)('$view', ({ view, of, dataset }) => {
     );
     expect(twice).toEqual([]);
   });
+});
+
+test('no version is lost by a late dataset, a deep verification, a repair or retention', async () => {
+  await readAgain();
+  await readAgain({ chain: 'B', indexer: 'b', lt: 10 });
+  const history = () =>
+    select(
+      store,
+      `select to_jsonb(v)::text as row from ton.jetton_metadata v union all select to_jsonb(v)::text from ton.nft_metadata v order by 1`,
+    );
+  const before = await history();
+  expect(before.length).toBeGreaterThan(10);
+  const range = ['--from', '2026-01-01T00:00:10Z', '--to', '2026-01-01T00:00:30Z'];
+  const lost = `delete from ton.messages where hash in (select hash from ton.messages order by hash limit 3);
+    delete from ton.nft_transfers`;
+  const steps: readonly { args: readonly string[]; spoil?: string; retention?: string }[] = [
+    { args: ['backfill', ...range, '--only', 'blocks,transactions'] },
+    { args: ['verify', ...range, '--deep', '100%'] },
+    { args: ['backfill', ...range, '--only', 'nft_transfers,jetton_transfers,actions,traces'] },
+    { args: ['verify', ...range, '--deep', '100%', '--repair'], spoil: lost },
+    { args: ['prune'], retention: 'blocks:1d,transactions:1d,nft_transfers:1d' },
+  ];
+  for (const { args, spoil = '', retention = '' } of steps) {
+    await store.database.script(spoil);
+    const settings = { DATABASE_URL: store.url, TONCENTER_NETWORK: simulator.url, ETL_RETENTION: retention };
+    const { code, stderr } = await cli.ask(args, {
+      ...settings,
+      ETL_WATERMARK_DELAY: '0s',
+      TONCENTER_RPS: '1000',
+    });
+    expect([0, 3], stderr).toContain(code);
+    expect(await history(), args[0]).toEqual(before);
+  }
+  expect(await count('blocks')).toBe(0);
 });
 
 test('wallets of jettons, whose balances are metadata, are no tokens', async () => {

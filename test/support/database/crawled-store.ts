@@ -86,6 +86,7 @@ const TOKENS = [
   'multisig_wallets',
   'multisig_orders',
   'nominator_pools',
+  'vesting_contracts',
 ];
 
 async function crawlAll(url: string, options: CrawledNetwork['options']): Promise<void> {
