@@ -52,14 +52,19 @@ test.each(['none', 'none/below', 'file/below'])('%s is not there', async (name) 
 
 test.each(UNREADABLE)('%s is not taken for absent', async (name) => {
   const path = join(directory, name);
-  for (const read of [ifThere(stat(path)), readIfThere(path), namesIn(path), exists(path)])
-    await expect(read).rejects.toThrow(/^E(LOOP|NAMETOOLONG)/);
+  const reads = [() => ifThere(stat(path)), () => readIfThere(path), () => namesIn(path), () => exists(path)];
+  for (const read of reads) await expect(read()).rejects.toThrow(/^E(LOOP|NAMETOOLONG)/);
 });
 
 test.each(UNREADABLE)('a lake, a table or a part at %s is not taken for absent', async (name) => {
   const store = directoryStore(directory);
-  for (const read of [store.fetch(name), store.list(name), directoryStore(join(directory, name)).folders()]) {
-    const failure = await read.catch((error: unknown) => error);
+  const reads = [
+    () => store.fetch(name),
+    () => store.list(name),
+    () => directoryStore(join(directory, name)).folders(),
+  ];
+  for (const read of reads) {
+    const failure = await read().catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(LakeError);
     expect(String(failure)).toMatch(/the lake cannot be read: E(LOOP|NAMETOOLONG)/);
   }

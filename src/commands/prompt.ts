@@ -105,9 +105,11 @@ function completerOf(names: () => Promise<readonly string[]>): AsyncCompleter {
       return [];
     });
     void known.then((found) => {
-      const all = [...new Set([...WORDS.split(' '), ...found])];
-      const fitting = word === '' ? [] : all.filter((name) => name.startsWith(word.toLowerCase())).sort();
-      done(null, [fitting, word]);
+      const fits = (name: string) => word !== '' && name.startsWith(word.toLowerCase());
+      const words = WORDS.split(' ').filter(fits);
+      // A line begins with a keyword rather than with a name.
+      const isFirst = words.length > 0 && line.trimStart() === word;
+      done(null, [isFirst ? words : [...new Set([...words, ...found.filter(fits)])].sort(), word]);
     });
   };
 }

@@ -75,7 +75,7 @@ describe('the daemon', () => {
     expect(lengthOf(await covered('blocks'))).toBeGreaterThan(3500);
   });
 
-  test('requests a missing route once, and sets aside only what it requested', async () => {
+  thorough('requests a missing route once, and sets aside only what it requested', async () => {
     await serve({ faults: { absent: ['/api/v3/transactions'] } });
     const rounds = () => live.simulator().stats.byPath.get('/api/v3/masterchainBlockShardState') ?? 0;
     await runUntil('-20m', async () => (await covered('blocks')).length > 0 && rounds() > 4);

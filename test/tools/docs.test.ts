@@ -114,7 +114,7 @@ describe('every question gives the same result from the network itself, from the
     expect(questions.map(({ title }) => title).sort()).toEqual(Object.keys(all).sort());
   });
 
-  test.each(some(questions, 14))('$title', async ({ title, statement }) => {
+  test.each(some(questions, 8))('$title', async ({ title, statement }) => {
     const { columns, rows } = await runSql(database, statement, { write: false });
     const ofLake = await askLake(statement);
     expect({ columns: ofLake.columns, rows: ofLake.rows }).toEqual({ columns, rows });

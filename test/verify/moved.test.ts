@@ -81,7 +81,7 @@ test.for(some([5, -5], 1))('a trace that was moved by %i seconds is found, with 
 const MOVES = ['1 second', '-9 seconds', '1 day', '-1 day', '40 days', '-40 days'];
 
 describe.for(['with its nodes', 'without its nodes'])('a trace that was moved %s', (how) => {
-  test.for(some(MOVES, 2))('by %s is restored, and no copy of it stays', async (by) => {
+  test.for(some(MOVES, 1))('by %s is restored, and no copy of it stays', async (by) => {
     const tables = how === 'with its nodes' ? ['traces', 'trace_nodes'] : ['traces'];
     const [moved] = await store.database.rows(
       sql`select trace_id as name, extract(epoch from utime)::int8 as own,
@@ -177,7 +177,7 @@ const MOVED_BLOCKS: readonly MovedBlock[] = [-1, 0].flatMap((workchain) =>
   ),
 );
 
-test.for(some(MOVED_BLOCKS, 2))(
+test.for(some(MOVED_BLOCKS, 1))(
   'a block of workchain $workchain that was $how by $by seconds is healed and proved by one run',
   async ({ workchain, by, how, tables, isPart }) => {
     const stored = () =>
@@ -226,7 +226,7 @@ const MOVED_MESSAGES = (['from outside', 'to the outside', 'between accounts'] a
   ['1 hour', '-1 hour', '1 day', '-40 days'].map((by) => [ends, by] as const),
 );
 
-test.for(some(MOVED_MESSAGES, 3))(
+test.for(some(MOVED_MESSAGES, 1))(
   'a message %s that was moved by %s is restored, and no copy of it stays',
   async ([ends, by]) => {
     const stored = () =>

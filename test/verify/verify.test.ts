@@ -94,7 +94,7 @@ describe('a crawl without faults', () => {
 });
 
 describe('after rows were changed by hand', () => {
-  test.each(some(TAMPERINGS, 8))(
+  test.each(some(TAMPERINGS, 4))(
     '%s: it is found, and repaired from the source',
     async (_, statement, name, expected) => {
       const before = await rowsByTable();

@@ -12,6 +12,7 @@ import { openCli, type Cli } from '../../support/program/cli.ts';
 import { exported } from '../../support/lake.ts';
 import { roundedValue } from '../../support/lake-values.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
+import { thorough } from '../../support/thorough.ts';
 
 /* What tokens say of themselves changes: the simulator's answers are edited on their way. */
 
@@ -144,7 +145,7 @@ describe.each(KINDS)('$view', ({ view, of, dataset }) => {
   });
 });
 
-test('no version is lost by a late dataset, a deep verification, a repair or retention', async () => {
+thorough('no version is lost by a late dataset, a deep verification, a repair or retention', async () => {
   await readAgain();
   await readAgain({ chain: 'B', indexer: 'b', lt: 10 });
   const history = () =>

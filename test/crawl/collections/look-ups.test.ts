@@ -297,7 +297,7 @@ describe('a look-up of 5,000 addresses', () => {
   );
 
   // The longest query that a gateway accepts.
-  test.each([{ longest: 1_000_000 }, { longest: 32_768 }, { longest: 8192 }])(
+  test.each(some([{ longest: 8192 }, { longest: 1_000_000 }, { longest: 32_768 }], 1))(
     'needs at most 11 requests more than the minimum if a query has $longest characters at most',
     async ({ longest }) => {
       let most = 0;

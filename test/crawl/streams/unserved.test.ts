@@ -146,7 +146,7 @@ async function loseSome({ name, path, member }: (typeof STREAMS)[number], unserv
 
 describe.each(some(['1.3', '1.2'] as const, 1))('of build %s', (build) => {
   const streams = STREAMS.filter(({ name }) => build === '1.3' || !name.startsWith('validator'));
-  test.each(some(streams, 2))(
+  test.each(some(streams, 1))(
     'a row of $name that cannot be served costs its second, and no other row',
     async (stream) => {
       await serve({ build });
