@@ -15,5 +15,7 @@ export default defineConfig({
     maxWorkers: 4,
     // A fifth of the suite's CPU went into loading the same modules for every file; what a test changes, it puts back.
     isolate: false,
+    // Transformed modules are kept for the next run, which begins four seconds earlier.
+    experimental: { fsModuleCache: true },
   },
 });

@@ -56,7 +56,7 @@ beforeAll(async () => {
 });
 afterAll(() => close());
 
-thorough('transactions that no window of time shows are read by masterchain block, and proved', async () => {
+test('transactions that no window of time shows are read by masterchain block, and proved', async () => {
   const datasets = await datasetsNamed(...NAMES);
   const transactions = [...simulator.truth.transactions({ from: START + 200, to: START + 400 })];
   for (const { hash, trace_id } of [transactions[0]!, transactions.at(-1)!]) {
