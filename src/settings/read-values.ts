@@ -211,7 +211,10 @@ export function findUnknown({ values, fromFile }: Values, known: readonly string
   return Object.keys(values)
     .filter((name) => !known.includes(name) && !OBEYED_ELSEWHERE.test(name))
     .sort()
-    .map((name) => ({ name, nearest: nearestName(name.toUpperCase(), known) }))
+    .map((name) => ({
+      name,
+      nearest: NAMES_A_URL.test(name) ? 'DATABASE_URL' : nearestName(name.toUpperCase(), known),
+    }))
     .filter(({ name, nearest }) => {
       const isOfDatabase =
         nearest === 'DATABASE_URL' ? !('DATABASE_URL' in values) : /^pg[a-z]+$/i.test(name);
@@ -219,6 +222,9 @@ export function findUnknown({ values, fromFile }: Values, known: readonly string
       return isMeant || /^(etl|toncenter)_/i.test(name);
     });
 }
+
+/** What other programs call the URL of their database. */
+const NAMES_A_URL = /^(?:POSTGRES(?:QL)?|PG|DB)_?(?:URL|URI|DSN|CONNECTION(?:_STRING)?)$/i;
 
 /** Names that the S3 client or a proxy obey: never reported, even if they are similar to a setting. */
 const OBEYED_ELSEWHERE = /^(?:AWS_\w+|(?:HTTPS?|ALL|NO)_PROXY)$/i;

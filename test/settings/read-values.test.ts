@@ -147,6 +147,9 @@ test.each([
   ['PGHOTS', 'PGHOST'],
   ['PGSSLMOD', 'PGSSLMODE'],
   ['DATABASE_URI', 'DATABASE_URL'],
+  ['POSTGRES_URL', 'DATABASE_URL'],
+  ['DB_CONNECTION_STRING', 'DATABASE_URL'],
+  ['pg_dsn', 'DATABASE_URL'],
   ['DATABASEURL', 'DATABASE_URL'],
 ])('%s of the environment is named, because it names no database: %s does', (name, meant) => {
   const [warning, ...more] = readConfig({ [name]: 'x' }, '/nowhere').warnings;
