@@ -62,7 +62,7 @@ export type ReadBytes<T> = (body: Buffer, how: BytesReading) => Promise<T>;
 
 export interface BytesReading {
   readonly limit: number | undefined;
-  /** Waits for a turn on this thread: see `Flight.turn`. */
+  /** Lets timers fire: see `Flight.read`. */
   readonly turn: () => Promise<void>;
 }
 
@@ -126,7 +126,7 @@ async function send<T>(
   });
   const ms = elapsed();
   log(chain, call, received, { attempt: number, ms });
-  const value = await readResponse(chain, call, received, signal);
+  const value = await flight.read((turn) => readResponse(chain, call, received, { turn, signal }));
   chain.facts.answered(call.route);
   const { path, query, limit } = call;
   const { status, bytes, apiVersion } = received;
@@ -136,13 +136,12 @@ async function send<T>(
 /** Removes the key from a body before it is used, in any spelling in which a server may repeat it. */
 async function readResponse<T>(
   chain: AttemptContext,
-  call: Call<T> & { readonly flight: Flight },
+  call: Call<T>,
   received: ApiResponse,
-  signal: AbortSignal,
+  { turn, signal }: Pick<BytesReading, 'turn'> & { readonly signal: AbortSignal },
 ): Promise<T> {
-  const { flight, limit, path, query } = call;
+  const { limit, path, query } = call;
   const { status, apiVersion } = received;
-  await flight.turn();
   if (status !== 200) {
     const text = chain.withoutKey(received.body.toString());
     chain.recorder?.record({ path, query, status, apiVersion, text });
@@ -153,8 +152,8 @@ async function readResponse<T>(
     : received.body;
   chain.recorder?.record({ path, query, status, apiVersion, text: body.toString() });
   try {
-    if (call.readBytes !== undefined) return await call.readBytes(body, { limit, turn: () => flight.turn() });
-    return await parse(chain, call, received, body);
+    if (call.readBytes !== undefined) return await call.readBytes(body, { limit, turn });
+    return parse(chain, call, received, body);
   } catch (error) {
     signal.throwIfAborted();
     return refuseBody(chain, call, error);
@@ -209,15 +208,14 @@ function refusalOf<T>(
     : error;
 }
 
-async function parse<T>(
+function parse<T>(
   chain: AttemptContext,
-  call: Extract<Call<T>, { readonly readBytes?: never }> & { readonly flight: Flight },
+  call: Extract<Call<T>, { readonly readBytes?: never }>,
   received: ApiResponse,
   body: Buffer,
-): Promise<T> {
+): T {
   const text = body.toString();
   const parsed = parseBody(text);
-  await call.flight.turn();
   if (!call.envelope) return call.parse(parsed, call.limit);
   const opened = openEnvelope(parsed);
   if (!opened.ok) throw refusalOf(chain, call, received, { status: opened.status, text });

@@ -148,10 +148,10 @@ export interface Flight {
    */
   arrived(signal: AbortSignal): Promise<void>;
   /**
-   * Called before work that takes milliseconds of CPU: waits until no other work has this turn of the event
-   * loop. Between two turns timers fire on time, so no slot of the budget is missed while pages are read.
+   * Reads a body, which takes milliseconds of CPU: one body after another, the most urgent first, so that the
+   * values of one body alone are in memory. `turn` lets timers fire in between, so that no slot of the budget is missed.
    */
-  turn(): Promise<void>;
+  read<T>(work: (turn: () => Promise<void>) => Promise<T>): Promise<T>;
   /** Notes a failed attempt. `isTrouble`: the source is overloaded or down. */
   failed(isTrouble: boolean): void;
   /** Its rows are written, or not wanted. */
@@ -176,14 +176,17 @@ export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
   const bodies = new PQueue({ concurrency: BODIES });
   const brief = new PQueue({ concurrency: BRIEF });
   const latency = createLatency();
-  const backoff = createBackoff();
-  const turn = createTurns();
+  const [backoff, reading] = [createBackoff(), new PQueue({ concurrency: 1 })];
   let count = 0;
   const target = () => {
     const meanMs = latency.meanMs();
     const first = Math.min(START, wantedFor(rps, FIRST_MS));
-    return backoff.of(meanMs === undefined ? first : wantedFor(rps, meanMs));
+    if (meanMs === undefined) return backoff.of(first);
+    // If answers wait for memory slots, this process is slower than the source: more requests would only wait, too.
+    const useful = Math.ceil((count - bodies.size) * HEADROOM) + shares.others().requests;
+    return backoff.of(Math.min(wantedFor(rps, meanMs), Math.max(START, useful)));
   };
+  const shares = createShares(target);
   const open = (priority: Priority, isBrief = false): Flight => {
     let [sentAt, waitedMs]: [number | undefined, number] = [undefined, 0];
     let leave: (() => void) | undefined;
@@ -206,7 +209,7 @@ export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
         leave = await enter(isBrief ? brief : bodies, urgencyOf(priority, clock), signal);
         waitedMs += clock.monotonic() - began;
       },
-      turn,
+      read: (work) => reading.add(() => work(() => setImmediate()), { priority: urgencyOf(priority, clock) }),
       failed: (isTrouble) => land(false, isTrouble),
       end: () => land(true, false),
       get waitedMs() {
@@ -215,7 +218,7 @@ export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
     };
   };
   return {
-    ...createShares(target),
+    ...shares,
     get target() {
       return target();
     },
@@ -273,14 +276,6 @@ function enter(queue: PQueue, priority: number, signal: AbortSignal): Promise<()
     const hold = () => new Promise<void>((leave) => resolve(leave));
     queue.add(hold, { priority, signal }).catch(reject);
   });
-}
-
-function createTurns(): () => Promise<void> {
-  let last = Promise.resolve();
-  return () => {
-    last = last.then(() => setImmediate());
-    return last;
-  };
 }
 
 /** This process's share of the target. */

@@ -173,7 +173,7 @@ export async function commitPage(
   // Pages may contain rows that are older than what is kept: those of a trace that lasted long.
   const byTable = inOrder(commit.rows).map((rows) => {
     const floor = tables.get(rows.target.name);
-    return floor === undefined ? rows : rows.split(formatTime(floor))[0];
+    return floor === undefined ? rows : rows.split(({ time }) => time >= formatTime(floor))[0];
   });
   await ensurePartitions(partitions, byTable);
   try {

@@ -196,14 +196,15 @@ function isDirect({ facts }: Target): boolean {
 }
 
 /**
- * A message hardly ever takes longer to reach its receiver. Messages sent in the last seconds of a lease may be stored
- * already: the reader of the next lease stores them with the transactions that received them.
+ * A message hardly ever takes longer to reach its receiver. One that was sent in the last seconds of a lease, and is not
+ * received on the same page, may be stored already: the reader of the next lease stores it with the transaction that
+ * received it.
  */
 const LONGEST_WAY_SECONDS = 30;
 
-/** The end of the seconds of a lease whose rows only the reader of this lease stores. */
-function endOfNew({ facts }: Target, { to }: Range): number {
-  return facts.shared === undefined ? to : to - LONGEST_WAY_SECONDS;
+/** The end of the seconds of a lease in which no reader of another lease stores a message. */
+function earlyEnd({ to }: Range): number {
+  return to - LONGEST_WAY_SECONDS;
 }
 
 /** True if the tables hold no row of a range after its first second, in which the previous range may have ended. */
@@ -212,7 +213,7 @@ export async function isEmpty(session: Session, tables: readonly Table[], span: 
   if (targets.length === 0) return false;
   const from = formatTime(span.from);
   const stored = targets.map((target) => {
-    const to = formatTime(endOfNew(target, span));
+    const to = formatTime(target.facts.shared === undefined ? span.to : earlyEnd(span));
     return sql`select where exists (select from ${target.into} t where t.utime > ${from} and t.utime < ${to})`;
   });
   return (await session.run(sql.join(stored, sql` union all `))) === 0;
@@ -225,13 +226,12 @@ export function splitOffNew(
   { span }: Pick<Lease, 'span'>,
 ): { readonly direct: readonly Lines[]; readonly others: readonly Lines[] } {
   if (newAfter === undefined) return { direct: [], others: byTable };
-  const from = formatTime(newAfter + 1);
+  const [from, to, early] = [formatTime(newAfter + 1), formatTime(span.to), formatTime(earlyEnd(span))];
   const direct: Lines[] = [];
   const others: Lines[] = [];
   for (const lines of byTable) {
-    const { target } = lines;
-    const [within, without] = isDirect(target)
-      ? lines.split(from, formatTime(endOfNew(target, span)))
+    const [within, without] = isDirect(lines.target)
+      ? lines.split(({ time, isOpen }) => time >= from && time < (isOpen ? early : to))
       : [undefined, lines];
     if (within !== undefined && within.count > 0) direct.push(within);
     others.push(without);

@@ -38,8 +38,10 @@ export interface Lines {
   readonly count: number;
   /** Block times of the rows, ISO 8601; empty for a table without block times. */
   readonly times: ReadonlySet<string>;
-  /** Splits into rows from one time to another, and the others. A table without block times has no others. */
-  readonly split: (from: string, to?: string) => readonly [within: Lines, others: Lines];
+  /** Splits into rows that belong, and the others. A table without block times has no others. */
+  readonly split: (
+    belongs: (run: { readonly time: string; readonly isOpen: boolean }) => boolean,
+  ) => readonly [within: Lines, others: Lines];
   readonly pieces: () => Iterable<Buffer>;
   /** Called after the rows are stored: their memory may be reused. */
   readonly release: () => void;
@@ -47,33 +49,40 @@ export interface Lines {
   readonly contradictions: () => Range[];
 }
 
-/** The start of the lines of one block time. */
-interface TimeMark {
-  readonly time: string;
-  readonly line: number;
-  /** Offset in bytes. */
-  readonly at: number;
+/** Successive lines of one block time. */
+interface Run {
+  /** Undefined for a table without block times. */
+  readonly time: string | undefined;
+  /** True if records of other pages may contain the same rows, as a message that has only been sent. */
+  readonly isOpen: boolean;
+  /** Offsets in bytes. */
+  readonly from: number;
+  to: number;
+  count: number;
 }
 
 interface RowBytes {
   readonly bytes: Uint8Array;
-  readonly count: number;
-  /** Ascending; empty for a table without block times. */
-  readonly times: readonly TimeMark[];
+  /** Ascending. */
+  readonly runs: readonly Run[];
 }
 
 /** `copies`: all rows that came more than once, if copies are compared. */
-function linesOfBytes(target: Target, written: RowBytes, copies: readonly object[] = []): Lines {
-  const { bytes, count, times } = written;
+function linesOfBytes(target: Target, { bytes, runs }: RowBytes, copies: readonly object[] = []): Lines {
+  const linesOf = (some: readonly Run[]) => linesOfBytes(target, { bytes, runs: some }, copies);
   return {
     target,
-    count,
-    times: new Set(times.map(({ time }) => time)),
-    split: (from, to) => {
-      const [within, others] = splitBytes(written, from, to);
-      return [linesOfBytes(target, within, copies), linesOfBytes(target, others, copies)];
+    count: runs.reduce((sum, { count }) => sum + count, 0),
+    times: new Set(runs.flatMap(({ time }) => time ?? [])),
+    split: (belongs) => {
+      const [within, others]: [Run[], Run[]] = [[], []];
+      for (const run of runs) {
+        const { time, isOpen } = run;
+        (time === undefined || belongs({ time, isOpen }) ? within : others).push(run);
+      }
+      return [linesOf(within), linesOf(others)];
     },
-    pieces: () => piecesOf(bytes),
+    pieces: () => piecesOf(bytes, runs),
     release: () => {
       giveMemory(bytes.buffer);
     },
@@ -81,53 +90,18 @@ function linesOfBytes(target: Target, written: RowBytes, copies: readonly object
   };
 }
 
-const NO_ROWS: RowBytes = { bytes: new Uint8Array(0), count: 0, times: [] };
-
-function splitBytes(written: RowBytes, from: string, to?: string): readonly [RowBytes, RowBytes] {
-  const { times } = written;
-  if (times.length === 0) return [written, NO_ROWS];
-  const indexOf = (time: string) => {
-    const index = times.findIndex((mark) => mark.time >= time);
-    return index < 0 ? times.length : index;
-  };
-  const start = indexOf(from);
-  const until = to === undefined ? times.length : Math.max(start, indexOf(to));
-  const parts = [part(written, 0, start), part(written, until, times.length)] as const;
-  return [part(written, start, until), together(...parts)];
-}
-
-/** The lines of some block times, given by the indexes of their marks. */
-function part({ bytes, count, times }: RowBytes, start: number, until: number): RowBytes {
-  if (start >= until) return NO_ROWS;
-  const end = { line: count, at: bytes.length };
-  const [first, next] = [times[start] ?? end, times[until] ?? end];
-  return {
-    bytes: bytes.subarray(first.at, next.at),
-    count: next.line - first.line,
-    times: times.slice(start, until).map((mark) => moved(mark, -first.line, -first.at)),
-  };
-}
-
-function moved({ time, line, at }: TimeMark, lines: number, bytes: number): TimeMark {
-  return { time, line: line + lines, at: at + bytes };
-}
-
-function together(one: RowBytes, other: RowBytes): RowBytes {
-  if (one.count === 0 || other.count === 0) return one.count === 0 ? other : one;
-  return {
-    bytes: Buffer.concat([one.bytes, other.bytes]),
-    count: one.count + other.count,
-    times: [...one.times, ...other.times.map((mark) => moved(mark, one.count, one.bytes.length))],
-  };
-}
-
-/** Large enough to send at once, and small enough for the driver's copy of it. */
+/** Bytes that are sent at once. */
 const PIECE = 65_536;
 
-function* piecesOf(bytes: Uint8Array): Generator<Buffer, void> {
-  for (let at = 0; at < bytes.length; at += PIECE) {
-    const piece = bytes.subarray(at, at + PIECE);
-    yield Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+function* piecesOf({ buffer, byteOffset }: Uint8Array, runs: readonly Run[]): Generator<Buffer, void> {
+  let [at, end] = [0, 0];
+  for (const { from, to } of [...runs, { from: Infinity, to: Infinity }]) {
+    if (from !== end) {
+      // What was found so far ends here.
+      for (; at < end; at += PIECE) yield Buffer.from(buffer, byteOffset + at, Math.min(PIECE, end - at));
+      at = from;
+    }
+    end = to;
   }
 }
 
@@ -193,6 +167,8 @@ const VERBATIM: Readonly<Record<CopyColumn['kind'], readonly MemberKind[]>> = {
 interface Compiled {
   /** The text of the row's key, as in `distinctRows`. */
   readonly key: (record: unknown, given: object) => string;
+  /** The number of records that contain the row: a message is sent by one and received by one. 0 if nobody shares it. */
+  readonly ends: (record: unknown, given: object) => number;
   /** A bit for each column that may be filled later and has a value. */
   readonly filled: (record: unknown, given: object, extra: unknown) => number;
   /** True if a member was sent that is in no column. */
@@ -238,10 +214,12 @@ function compileWriter({ table, columns, noted }: WrittenLayout, access: Access)
   const fill = facts.conflict.kind === 'fill' ? facts.conflict.columns : [];
   const key = facts.key.map((column) => `\${${source.keyPart(column)}}`).join('|');
   const filled = fill.map((column, bit) => `(${source.isAbsent(column)} ? 0 : ${2 ** bit})`);
+  const ends = (facts.shared?.ends ?? []).map((end) => `(${source.isAbsent(end)} ? 0 : 1)`);
   const isNoted = noted.map((note) => source.isNoted(note));
   const made = compile(
     `{
       key: (r, g) => \`${key}\`,
+      ends: (r, g) => ${ends.join(' + ') || '0'},
       filled: (r, g, x) => ${filled.join(' | ') || '0'},
       isNoted: (r) => ${isNoted.join(' || ') || 'false'},
       write: (out, r, g, x) => { ${source.write(staging.columns)} },
@@ -323,7 +301,8 @@ class RowSource {
 export function linesOfRows(table: Table, rows: readonly object[]): Lines {
   const target = targetOf(table);
   const write = (row: DistinctRow) => out.row(target.staging.columns, row);
-  return linesOfBytes(target, writeLines(target, distinctRows(target.facts, rows), write), rows);
+  const isOpen = () => target.facts.shared !== undefined;
+  return linesOfBytes(target, writeLines(target, distinctRows(target.facts, rows), { write, isOpen }), rows);
 }
 
 interface WaitingRow {
@@ -332,6 +311,8 @@ interface WaitingRow {
   readonly given: object;
   readonly extra: Extra | null;
   readonly rowLayout: Pick<RowLayout, 'columns' | 'noted'>;
+  /** The number of records that contain it, so far. */
+  copies: number;
   /** Set if another copy of the row added a value. */
   merged: DistinctRow | undefined;
 }
@@ -360,7 +341,7 @@ export function linesOfRecords(
   );
   for (const { put } of records) put(collector(byTable));
   return [...byTable].map(([table, { rows, copies }]) =>
-    linesOfBytes(targetOf(table), writeLines(targetOf(table), rows, writeRow), copies),
+    linesOfBytes(targetOf(table), writeLines(targetOf(table), rows, WAITING), copies),
   );
 }
 
@@ -380,13 +361,14 @@ function collector(byTable: ReadonlyMap<Table, Collected>): Put {
     const isNothing = (sent == null || sent === NOTHING) && !writer.isNoted(record);
     const extra = isNothing ? null : fullExtra(rowLayout, record, sent ?? null);
     // Created as one literal: a spread of another object would take ten times as long.
-    const waiting: WaitingRow = { writer, rowLayout, record, given, extra, merged: undefined };
+    const waiting: WaitingRow = { writer, rowLayout, record, given, extra, copies: 1, merged: undefined };
     const first = rows.get(key);
     if (first === undefined) {
       rows.set(key, waiting);
       return;
     }
     copies?.push(rowOfWaiting(first), rowOfWaiting(waiting));
+    first.copies += 1;
     addCopy(first, waiting);
   };
 }
@@ -410,23 +392,39 @@ function rowOfWaiting({ rowLayout, record, given, extra }: WaitingRow): Distinct
   return rowOf(rowLayout, record, given, extra);
 }
 
+interface RowWriter<Row> {
+  readonly write: (row: Row) => void;
+  /** See `Run`. */
+  readonly isOpen: (row: Row) => boolean;
+}
+
+const WAITING: RowWriter<WaitingRow> = {
+  write: writeRow,
+  isOpen: ({ writer, record, given, copies }) => copies < writer.ends(record, given),
+};
+
 /** The lines of a table, sorted by the text of their keys. */
 function writeLines<Row>(
   target: Target,
   rows: ReadonlyMap<string, Row>,
-  write: (row: Row) => void,
+  { write, isOpen: isOpenRow }: RowWriter<Row>,
 ): RowBytes {
   const isTimed = target.facts.key[0] === 'utime';
-  const times: TimeMark[] = [];
+  const runs: Run[] = [];
+  let run: Run | undefined;
   out.clear();
-  for (const [line, [key, row]] of [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).entries()) {
-    if (isTimed) {
-      const time = key.slice(0, key.indexOf('|'));
-      if (times.at(-1)?.time !== time) times.push({ time, line, at: out.length });
+  for (const [key, row] of [...rows].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const time = isTimed ? key.slice(0, key.indexOf('|')) : undefined;
+    const isOpen = isOpenRow(row);
+    if (run?.time !== time || run?.isOpen !== isOpen) {
+      run = { time, isOpen, from: out.length, to: out.length, count: 0 };
+      runs.push(run);
     }
     write(row);
+    run.to = out.length;
+    run.count += 1;
   }
-  return { bytes: out.take(), count: rows.size, times };
+  return { bytes: out.take(), runs };
 }
 
 function writeRow({ writer, record, given, extra, merged }: WaitingRow): void {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import {
@@ -70,6 +71,40 @@ test('one of eight processes learns what all of them need, and takes its share o
   const { targets, shares } = run(25, { latencyMs: 1000, others }, 60_000);
   expect(targets.at(-1)).toBeGreaterThan(25);
   expect(shares.at(-1)).toBe(5);
+});
+
+test('answers that wait for memory slots bring no more requests', async () => {
+  let now = 0;
+  const inFlight = createInFlight({ rps: 100, clock: { monotonic: () => now } });
+  const arrived: ReturnType<InFlight['open']>[] = [];
+  const counts: number[] = [];
+  for (let round = 0; round < 60; round += 1) {
+    while (inFlight.count < inFlight.target) {
+      const flight = inFlight.open('backfill');
+      flight.sent();
+      void flight.arrived(new AbortController().signal).then(() => arrived.push(flight));
+    }
+    counts.push(inFlight.count);
+    await setImmediate();
+    now += 100;
+    for (const flight of arrived.splice(0)) flight.end();
+  }
+  // Eight answers are processed at a time, so half as many again are enough.
+  expect(Math.min(...counts.slice(-30))).toBeGreaterThanOrEqual(8);
+  expect(Math.max(...counts.slice(-30))).toBeLessThanOrEqual(16);
+});
+
+test('bodies are read one after another, the most urgent first', async () => {
+  const inFlight = createInFlight({ rps: 10, clock: systemClock });
+  const read: string[] = [];
+  const readAs = (priority: 'tail' | 'backfill', name: string) =>
+    inFlight.open(priority).read(async (turn) => {
+      read.push(`${name} begins`);
+      await turn();
+      read.push(`${name} ends`);
+    });
+  await Promise.all([readAs('backfill', 'one'), readAs('backfill', 'two'), readAs('tail', 'three')]);
+  expect(read).toEqual(['one', 'three', 'two'].flatMap((name) => [`${name} begins`, `${name} ends`]));
 });
 
 test.each([

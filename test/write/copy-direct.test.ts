@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { linesOfRows } from '../../src/write/lines.ts';
+import { linesOfRecords, linesOfRows } from '../../src/write/lines.ts';
 import { splitOffNew } from '../../src/write/insert.ts';
 import { giveMemory, takeMemory } from '../../src/dataset/bytes/view.ts';
 import { formatTime } from '../../src/range.ts';
@@ -8,7 +8,8 @@ import { readStreamsOf, select } from '../support/collections.ts';
 import { openTestStore } from '../support/database/database.ts';
 import { useNetwork } from '../support/network.ts';
 import { thorough } from '../support/thorough.ts';
-import type { Table } from '../../src/dataset/declaration/record.ts';
+import { messageRow } from '../../src/records/transaction.ts';
+import type { Put, Table } from '../../src/dataset/declaration/record.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 const SPAN = { from: START, to: START + 100 };
@@ -33,6 +34,29 @@ test('rows are copied directly after the second in which the previous page ended
   // If a lease is shorter than the longest delivery of a message, no message is copied directly.
   const short = splitOffNew([lineAt(messages, 5)], START, { span: { from: START, to: START + 25 } });
   expect([short.direct.length, short.others.map(({ count }) => count)]).toEqual([0, [1]]);
+});
+
+test('a message is copied directly at the end of a lease if its page has both transactions that contain it', () => {
+  const both = { source: `0:${'A'.repeat(64)}`, destination: `0:${'B'.repeat(64)}` };
+  const at = (second: number, hash: string, ends: Partial<typeof both> = both) => ({
+    put: (put: Put) => {
+      const message = { hash, ...ends, created_at: START + second, created_lt: '1' };
+      messageRow(message, { now: START + second, sender: null, extra: null }, put);
+    },
+  });
+  const page = [
+    at(80, 'both'),
+    at(80, 'both'),
+    at(80, 'sent'),
+    at(81, 'from outside', { destination: both.destination }),
+  ];
+  const { direct, others } = splitOffNew(linesOfRecords({ messages }, page), START, { span: SPAN });
+  const hashesOf = (lines: typeof direct) =>
+    lines
+      .flatMap(({ pieces }) => [...pieces()].flatMap((piece) => String(piece).trim().split('\n')))
+      .map((line) => line.split('\t')[1]);
+  expect(hashesOf(direct)).toEqual(['both', 'from outside']);
+  expect(hashesOf(others)).toEqual(['sent']);
 });
 
 /** The rows of these tables after a crawl. */

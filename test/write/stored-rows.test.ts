@@ -94,7 +94,8 @@ describe('a page with some stored rows', () => {
       insert into etl.coverage (dataset, covered, verified)
       values ('transactions', ${`{[${SPAN.from},${SPAN.to})}`}, ${`{[${SPAN.from},${SPAN.to})}`})`);
     const middle = SPAN.from + 50;
-    const rows = samplePage(SPAN, 100).map((lines) => lines.split(formatTime(middle))[0]);
+    const isLater = ({ time }: { readonly time: string }) => time >= formatTime(middle);
+    const rows = samplePage(SPAN, 100).map((lines) => lines.split(isLater)[0]);
     await commitPage(database, createPartitions(database, 'month'), {
       ...{ lease, rows, rejected: [], extras: [], ids: [], pages: [] },
       ...{ replace: false, overwrite: false, done: undefined },

@@ -216,7 +216,6 @@ async function readPage(
     const page = await fetchPage(context, reading, progress, flight);
     if (page === undefined) return progress;
     await requireBefore(context, reading, progress.held.span, page);
-    await flight.turn();
     return await commitAndAdvance(context, reading, progress, page);
   } finally {
     flight.end();
