@@ -219,18 +219,14 @@ function toSchemaForm<Rec>(schema: ZodType<Rec>, raw: unknown): SchemaForm<Rec> 
 
 /** Rows are requested twice: to find a late one, and to write them. They are computed the first time. */
 function putOnce(rows: (put: Put) => void): (put: Put) => void {
-  let again: ((put: Put) => void)[] | undefined;
+  let kept: Parameters<Put>[] | undefined;
   return (put) => {
-    if (again === undefined) {
-      const kept: ((put: Put) => void)[] = [];
-      rows((rowLayout, record, given, extra) => {
-        kept.push((to) => {
-          to(rowLayout, record, given, extra);
-        });
-      });
-      again = kept;
+    if (kept === undefined) {
+      const first: Parameters<Put>[] = [];
+      rows((rowLayout, record, given, extra) => first.push([rowLayout, record, given, extra]));
+      kept = first;
     }
-    for (const one of again) one(put);
+    for (const [rowLayout, record, given, extra] of kept) put(rowLayout, record, given, extra);
   };
 }
 

@@ -413,7 +413,9 @@ function writeLines<Row>(
   const runs: Run[] = [];
   let run: Run | undefined;
   out.clear();
-  for (const [key, row] of [...rows].sort(([a], [b]) => (a < b ? -1 : 1))) {
+  for (const key of [...rows.keys()].sort()) {
+    const row = rows.get(key);
+    if (row === undefined) continue;
     const time = isTimed ? key.slice(0, key.indexOf('|')) : undefined;
     const isOpen = isOpenRow(row);
     if (run?.time !== time || run?.isOpen !== isOpen) {

@@ -456,7 +456,10 @@ function unionCheck(options: readonly z.core.$ZodType[]): ValueCheck | undefined
   const each = options.map((option) => scalarChecks(option));
   const known = each.filter((checks) => checks !== undefined);
   if (known.length < each.length) return undefined;
-  return (value) => known.some((checks) => checks.every((check) => check(value)));
+  return (value) => {
+    for (const checks of known) if (passesAll(checks, value)) return true;
+    return false;
+  };
 }
 
 const NUMBERS: Readonly<Record<string, ValueCheck>> = {
