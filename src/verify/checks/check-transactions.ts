@@ -191,7 +191,6 @@ const strayDoubts = sql`
 /** Runs the check `books`, too. */
 export const messages: Check = {
   name: 'messages',
-  needs: [],
   reads: () => [messagesTable, transactionsTable],
   async steps({ database }, { stretches }) {
     const pieces = await Promise.all(stretches.map((stretch) => piecesOf(database, stretch)));
@@ -275,7 +274,6 @@ const LACKING = new Set([
 
 export const transactions: Check = {
   name: NAME,
-  needs: ['blocks'],
   reads: () => [transactionsTable],
   steps: (_, { stretches }) => stretches.map(countTransactions),
 };
@@ -339,7 +337,6 @@ const OF_TRANSACTIONS = 'other_second_than_block';
  */
 export const blockSeconds: Check = {
   name: 'block-seconds',
-  needs: [],
   reads: () => [blocks],
   steps: eachStretch('block-seconds', checkSeconds),
 };
@@ -381,7 +378,6 @@ const MISSING = 'missing_predecessor';
 
 export const stateChain: Check = {
   name: 'state-chain',
-  needs: [],
   reads: () => [transactionsTable],
   steps: eachStretch('state-chain', checkStateChain),
   // If a transaction is missing, its own second is known. Its neighbors are all there, and need not be read again.
