@@ -225,6 +225,26 @@ for each row when (old.covered <> new.covered or old.verified <> new.verified) e
 create or replace trigger reopen_days_of_streams after insert or delete on etl.coverage
 for each row execute function etl.reopen_days();
 
+-- In the transaction that changes the evidence: a process that ends now leaves no certificate without it.
+create or replace function etl.withdraw_unsupported() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  evidence constant text := coalesce(new.dataset, old.dataset);
+  lacking int8multirange := coalesce(old.verified, '{}') + (coalesce(new.covered, '{}') - coalesce(old.covered, '{}')) - coalesce(new.verified, '{}');
+begin
+  if coalesce(new.pass, old.pass) <> 0 or coalesce(new.scope, old.scope) <> '' or isempty(lacking) then return null; end if;
+  -- What retention drops was proved before.
+  lacking := lacking * int8multirange(int8range((select (s.value->'datasets'->>evidence)::float8::int8 from etl.settings s where s.name = 'floors'), null));
+  update etl.coverage c set verified = c.verified - lacking, updated_at = default
+  from etl.datasets d
+  where evidence = any(d.rests_on) and c.dataset = d.dataset and c.pass = 0 and c.verified && lacking;
+  return null;
+end $$;
+comment on function etl.withdraw_unsupported() is
+  'Withdraws certificates that depend on a dataset in the seconds in which that one has lost its own, or is read for the first time.';
+
+create or replace trigger withdraw_unsupported after insert or update or delete on etl.coverage
+for each row execute function etl.withdraw_unsupported();
+
 -- A list of a person's was another one when the days were summed up.
 create or replace function etl.reports_made_of(list regclass) returns setof text
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$

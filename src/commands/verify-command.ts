@@ -46,7 +46,8 @@ ${examples(
     );
 }
 
-const STOPPED = 'verification stopped: datasets whose checks have not all run keep their certificates';
+const STOPPED =
+  'verification stopped: datasets whose checks have not all run keep their certificates, unless these depend on one that was withdrawn';
 const AGAIN = { hint: 'Run the same command again.' };
 
 /** `verify --from … --to …`: proves what is stored, and with `--repair` reads again what is missing or wrong. */

@@ -296,7 +296,8 @@ export async function runSchedules(daemon: DaemonContext, position: ChainPositio
 }
 
 /**
- * Runs a schedule once. Errors are logged, and the next run tries again. A run costs nothing if its range is covered.
+ * Runs a schedule once, all its datasets in parallel: none waits for the end of another, or for an endpoint that is
+ * down. Errors are logged, and the next run tries again. A run costs nothing if its range is covered.
  */
 export async function runOnce(
   daemon: DaemonContext,
@@ -305,15 +306,15 @@ export async function runOnce(
 ): Promise<void> {
   const { context, datasets, stop } = daemon;
   const chosen = chooseDatasets(schedule.only ?? datasets.map(({ name }) => name), datasets);
-  try {
-    for (const dataset of chosen) await coverOne(daemon, position, schedule, dataset);
-  } catch (error) {
-    if (isAbort(error) || stop.finishing.aborted) return;
-    context.logger.error(
-      { schedule: schedule.cron, reason: messageOf(error) },
-      'scheduled run failed, retrying at its next time; status shows the last errors',
-    );
-  }
+  const cover = (dataset: Dataset) =>
+    coverOne(daemon, position, schedule, dataset).catch((error: unknown) => {
+      if (isAbort(error) || stop.finishing.aborted) return;
+      context.logger.error(
+        { dataset: dataset.name, schedule: schedule.cron, reason: messageOf(error) },
+        'scheduled run failed, retrying at its next time; status shows the last errors',
+      );
+    });
+  await Promise.all(chosen.map(cover));
 }
 
 async function coverOne(

@@ -363,6 +363,18 @@ export interface Checks {
   readonly 'second-reading'?: true;
 }
 
+/** Datasets that must be proved, in the same run, before a check can say anything. */
+export function needsOf(check: string): readonly string[] {
+  return NEEDS[check] ?? [];
+}
+
+const NEEDS: Readonly<Record<string, readonly string[]>> = {
+  transactions: ['blocks'],
+  traces: ['transactions'],
+  'cross-checks': ['transactions'],
+  actions: ['traces'],
+} satisfies Partial<Record<keyof Checks, readonly string[]>>;
+
 /** How rows refer to transactions. The dataset's first table holds the rows. */
 export interface CrossCheck {
   /** The column with the hash of the transaction that a row is about. */

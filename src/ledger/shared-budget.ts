@@ -13,6 +13,9 @@ export const LEAST_SLACK_SECONDS = 0.03;
 /** A slot that is not used within this time is dropped: used later, it could exceed the plan's rate in some second. */
 const PATIENCE_MS = 1000 * LEAST_SLACK_SECONDS;
 
+/** A probe is the only request of its pause, so it is used even if the process or the database is slow. */
+const PROBE_PATIENCE_MS = 5000;
+
 /** A grant may take this much longer than the quickest one. Beyond that, it is unknown when its slots are due. */
 const MOST_DELAY_MS = 2 * PATIENCE_MS;
 
@@ -39,14 +42,14 @@ function createSlots() {
       slots = slots.filter((slot) => slot.generation >= generation);
       quickest = Math.min(quickest, now - asked);
       // A process that was frozen, or waited for a busy machine, has an outdated grant.
-      if (now - asked > quickest + MOST_DELAY_MS) return;
+      if (paused === 0 && now - asked > quickest + MOST_DELAY_MS) return;
       const answered = (asked + now) / 2;
       for (let n = 0; n < granted; n += 1)
         slots.push({ due: answered + 1000 * (first + n * spacing), generation, isProbe: paused > 0 });
     },
     /** Drops slots that were not used in time. Returns when the next one is due; Infinity if there is none. */
     nextDue: (now: number) => {
-      slots = slots.filter(({ due }) => due >= now - PATIENCE_MS);
+      slots = slots.filter(({ due, isProbe }) => due >= now - (isProbe ? PROBE_PATIENCE_MS : PATIENCE_MS));
       return slots[0]?.due ?? Infinity;
     },
     use: (now: number) => {

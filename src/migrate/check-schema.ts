@@ -72,7 +72,7 @@ const Added = z.object({ table: z.string(), kind: z.string(), name: z.string() }
 
 /**
  * Finds triggers, rules and policies that this program did not create: they may drop or change rows. The program's
- * own triggers change no row that it writes.
+ * own triggers change only certificates and closed days.
  */
 async function addedRules(session: Session): Promise<string[]> {
   const rows = await session.rows(
@@ -82,7 +82,7 @@ async function addedRules(session: Session): Promise<string[]> {
         select tgrelid as relation, 'trigger' as kind, tgname as name from pg_trigger
         where not tgisinternal and tgparentid = 0 and tgenabled <> 'D'
           and not (tgrelid in (${nameOf(coverage)}::regclass, ${nameOf(ton_proxies)}::regclass, ${nameOf(stableJettons)}::regclass)
-            and tgname in ('reopen_days', 'reopen_days_of_streams'))
+            and tgname in ('reopen_days', 'reopen_days_of_streams', 'withdraw_unsupported'))
         union all select ev_class, 'rule', rulename from pg_rewrite where rulename <> '_RETURN'
         union all select polrelid, 'policy', polname from pg_policy) a
         join pg_class c on c.oid = a.relation join pg_namespace n on n.oid = c.relnamespace

@@ -23,6 +23,7 @@ import { commentsOf, literal, ownTablesOf } from '../tables/describe.ts';
 import { keepSetting, readSetting } from '../ledger/stored-settings.ts';
 import { LOCKS } from '../locks.ts';
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
+import { needsOf } from '../dataset/job.ts';
 import type { LookupWalk } from '../dataset/collection.ts';
 
 /**
@@ -264,6 +265,7 @@ function datasetsView(datasets: readonly Dataset<AnyJob>[]): string {
     const kind = job.kind === 'stream' ? 'stream' : 'list';
     const lookups = job.kind === 'collection' ? job.walks.filter((walk) => walk.kind === 'lookup') : [];
     const subjects = lookups.flatMap(subjectsOf);
+    const needed = job.kind === 'stream' ? Object.keys(job.checks).flatMap(needsOf) : [];
     const values = [
       literal(name),
       literal(kind),
@@ -272,11 +274,12 @@ function datasetsView(datasets: readonly Dataset<AnyJob>[]): string {
       `array[${own.map(literal).join(', ')}]::text[]`,
       subjects.length === 0 ? 'null::text' : literal(subjects.join(' union all ')),
       String(lookups.some((walk) => walk.subjects.onlyIfSeen === true)),
+      `array[${needed.map(literal).join(', ')}]::text[]`,
     ];
     return `(${values.join(', ')})`;
   });
   return `create or replace view etl.datasets as
-    select * from (values ${rows.join(',\n')}) datasets (dataset, kind, core, title, tables, subjects, only_if_seen);
+    select * from (values ${rows.join(',\n')}) datasets (dataset, kind, core, title, tables, subjects, only_if_seen, rests_on);
     ${Object.entries(DATASETS_COLUMNS)
       .map(([column, comment]) => `comment on column etl.datasets.${column} is ${literal(comment)};`)
       .join('\n')}
@@ -292,4 +295,5 @@ const DATASETS_COLUMNS = {
   subjects:
     'Query for what the dataset looks up by name; null if it looks up nothing. It returns each walk with the subjects that the watch list and stored rows name, from $2 to $3.',
   only_if_seen: 'True if accounts that are not watched are looked up with ETL_ACCOUNTS=seen alone.',
+  rests_on: 'Datasets without whose certificates its own are withdrawn.',
 };

@@ -14,14 +14,7 @@ import {
   rowsBySecond,
   secondsOfEach,
 } from './compare-span.ts';
-import {
-  certifiedOf,
-  rowsReadBy,
-  toChecked,
-  type Verified,
-  verifyRange,
-  withdrawDependents,
-} from './verify.ts';
+import { certifiedOf, rowsReadBy, toChecked, type Verified, verifyRange } from './verify.ts';
 import { SECOND_READING } from './checks/every-check.ts';
 import { spansOf } from './checks/check.ts';
 import { scopeOf } from '../dataset/job.ts';
@@ -244,8 +237,6 @@ export async function proveRange(context: RepairContext, options: ProveOptions):
   let compared: readonly ComparedTable[] = [];
   if (share > 0) {
     ({ reports, tables: compared } = await checkDeep(context, reports, { datasets, share, random }));
-    // What the comparison has confirmed depends on what it may have found wrong.
-    await withdrawDependents(context, [range]);
     reports = await withVerified(context, reports);
   }
   // A finding of an earlier comparison may be resolved now: then the checks prove these seconds, and those that depend

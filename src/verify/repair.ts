@@ -17,7 +17,7 @@ import { readVerified } from '../write/certificates.ts';
 import { common, type Range, union, without, isInside } from '../range.ts';
 import { wholeTables, compareAgain } from './compare-span.ts';
 import { type VerifyContext, describeFinding, isLost, spansOf, type Finding } from './checks/check.ts';
-import { withdrawDependents, verifyRange, type Verified } from './verify.ts';
+import { verifyRange, type Verified } from './verify.ts';
 import { dropCopiesBeyond, dropStrayTraces } from './stray-copies.ts';
 import { writeTransaction, type Session } from '../postgres/database.ts';
 import { byBlock } from '../dataset/paginators/seqnos.ts';
@@ -81,7 +81,6 @@ export async function repairRange(
   }
   // If the process is stopping, holes were not read again, and must not count as unrepaired.
   for (const report of context.stop.finishing.aborted ? [] : reports) await refuseUnrepaired(context, report);
-  await withdrawDependents(context, [whole]);
   if (isWider) reports = await verifyRange(context, datasets, range);
   return { reports: await withVerified(context, reports), rounds: round };
 }
@@ -152,7 +151,7 @@ async function readAgain(context: RepairContext, report: Verified, tries: Tries)
     { dataset: dataset.name, holes: holes.length, found: findings.filter(isDoubtful).map(describeFinding) },
     'reading holes again',
   );
-  await readHolesAgain(context, dataset, reopeningOf(context, report, union(holes, elsewhere)));
+  await fillHoles(context, dataset, reopeningOf(context, report, union(holes, elsewhere)));
   return true;
 }
 
@@ -170,14 +169,8 @@ async function readByBlock(context: RepairContext, report: Verified, tries: Trie
   if (asked === undefined) return false;
   tries.add(stream, 'by block', asked.holes);
   context.crawl.logger.warn({ dataset: dataset.name, holes: asked.holes.length }, 'reading holes by block');
-  await readHolesAgain(context, asked.dataset, reopeningOf(context, report, asked.holes));
+  await fillHoles(context, asked.dataset, reopeningOf(context, report, asked.holes));
   return true;
-}
-
-/** Certificates that depend on the reread seconds are withdrawn, even if a hole reaches beyond the verified range. */
-async function readHolesAgain(context: RepairContext, dataset: Dataset, holes: Reopening): Promise<void> {
-  await fillHoles(context, dataset, holes);
-  await withdrawDependents(context, holes.holes);
 }
 
 function doubtfulOf(findings: readonly Finding[]): Range[] {

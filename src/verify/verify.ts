@@ -1,7 +1,7 @@
 import { streamsOf, streamOf } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownTablesOf } from '../tables/describe.ts';
-import type { GradeFacts } from '../dataset/job.ts';
+import { type GradeFacts, needsOf } from '../dataset/job.ts';
 import { readCoverage, type Stream, forgetUnrepaired, readEverRead } from '../ledger/stored-coverage.ts';
 import {
   forgetWrites,
@@ -10,7 +10,6 @@ import {
   saveGrade,
   setVerified,
   type Certified,
-  withdrawUnsupported,
   type Dependency,
 } from '../write/certificates.ts';
 import type { RowsReadByCheck, UnreadRows } from '../write/seals.ts';
@@ -73,7 +72,6 @@ export async function verifyRange(
       reports.push(report);
     }
   }
-  await withdrawDependents(context, [range]);
   await forgetWrites(context.database);
   const chosen = new Set(datasets.map(({ name }) => name));
   return reports.filter(({ dataset, covered }) => chosen.has(dataset.name) || covered.length > 0);
@@ -190,8 +188,8 @@ async function stepsOf(context: VerifyContext, check: Check, input: StreamToChec
     stretches: stretchesOf(eligible, JOINED),
   });
   const unread = without(eligible, union(...steps.map(({ stretch }) => partsOf(stretch))));
-  const kind = `no_proved_${check.needs.join('_')}`;
-  const needed = `the ${check.needs.join(' and ')} of these seconds`;
+  const kind = `no_proved_${needsOf(check.name).join('_')}`;
+  const needed = `the ${needsOf(check.name).join(' and ')} of these seconds`;
   const open = (spans: readonly Range[], why: Why) =>
     stretchesOf(spans, Infinity).map((stretch) => openStep(check.name, input, stretch, why));
   return [
@@ -276,9 +274,9 @@ interface DatasetDependency extends Dependency {
 function dependenciesOf({ job }: Dataset, jobs: readonly Dataset[]): DatasetDependency[] {
   const checks = checksOf(job);
   return jobs
-    .filter(({ name }) => checks.some(({ needs }) => needs.includes(name)))
+    .filter(({ name }) => checks.some((check) => needsOf(check.name).includes(name)))
     .map((dataset) => {
-      const resting = checks.filter(({ needs }) => needs.includes(dataset.name));
+      const resting = checks.filter((check) => needsOf(check.name).includes(dataset.name));
       const isOptional = resting.every((check) => check.isOptional === true);
       return { name: dataset.name, dataset, isOptional };
     });
@@ -317,9 +315,10 @@ interface EligibilityInput {
 /** Decides in which seconds a check can run, and what happens to the others. */
 async function eligibilityOf(
   session: Session,
-  { needs, isOptional }: Check,
+  { name: check, isOptional }: Check,
   { dataset, jobs, covered, proved }: EligibilityInput,
 ): Promise<Eligibility> {
+  const needs = needsOf(check);
   if (needs.length === 0) return { eligible: covered, expired: [], unproved: [] };
   const eligible = needs.reduce<readonly Range[]>(
     (left, name) => common(left, proved.get(name) ?? []),
@@ -336,18 +335,4 @@ async function eligibilityOf(
     .filter((dependency) => dependency !== dataset)
     .map(({ name }): Range => ({ from: 0, to: floors.datasets.get(name) ?? 0 }));
   return { eligible, expired: common(rest, below), unproved: without(rest, below) };
-}
-
-/**
- * Withdraws the certificates of seconds in which a dataset that they depend on has none. It does so for all datasets,
- * chosen or not: rows that are missing were evidence for the certificates of other datasets.
- */
-export async function withdrawDependents(
-  { database, jobs }: { readonly database: Session; readonly jobs: readonly Dataset[] },
-  ranges: readonly Range[],
-): Promise<void> {
-  for (const dataset of withDependencies(jobs, jobs)) {
-    for (const dependency of dependenciesOf(dataset, jobs))
-      await withdrawUnsupported(database, dataset.name, dependency, ranges);
-  }
 }

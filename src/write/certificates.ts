@@ -118,20 +118,6 @@ export interface Dependency {
   readonly isOptional: boolean;
 }
 
-/** Withdraws a dataset's certificates in the seconds of some ranges in which a dataset that it depends on has none. */
-export async function withdrawUnsupported(
-  session: Session,
-  dependent: string,
-  dependency: Dependency,
-  ranges: readonly Range[],
-): Promise<void> {
-  const { dataset, pass, verified, updated_at } = coverage;
-  await session.run(sql`
-    update ${coverage} c set ${bare(verified)} = c.verified - g.lacking, ${bare(updated_at)} = default
-    from (select ${lackingOf(dependency, ranges)} as lacking) g
-    where c.${bare(dataset)} = ${dependent} and c.${bare(pass)} = 0 and c.verified && g.lacking`);
-}
-
 /**
  * The seconds of some ranges in which a dataset has no certificate, although another one depends on it, as a scalar
  * within a statement. Seconds that retention has dropped were proved before.

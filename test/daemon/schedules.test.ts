@@ -5,6 +5,8 @@ import { runOnce, runSchedules } from '../../src/daemon/daemon.ts';
 import { followedDatasets } from '../../src/status/readiness.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage, keepWanted } from '../../src/ledger/stored-coverage.ts';
+import { common } from '../../src/range.ts';
+import { htmlResponse, type HttpResponse } from '../../src/simulator/http/response.ts';
 import { UsageError } from '../../src/errors.ts';
 import { parseSchedules } from '../../src/settings/schedule.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
@@ -18,9 +20,13 @@ let simulator: Simulator;
 let crawl: Crawl;
 let datasets: Dataset[];
 
+/** Answers instead of the simulator while an endpoint is down. */
+let down: { readonly path: string; readonly response: HttpResponse } | undefined;
+const before = ({ path }: { readonly path: string }) => (path === down?.path ? down.response : undefined);
+
 beforeAll(async () => {
   store = await openTestStore();
-  simulator = await startSimulator({ start: START, duration: 1200, load: 3 });
+  simulator = await startSimulator({ start: START, duration: 1200, load: 3, before });
   crawl = await openTestCrawl(store, simulator.url);
   datasets = await datasetsNamed('blocks', 'transactions');
   for (const { name } of datasets)
@@ -71,6 +77,28 @@ test('a scheduled range is covered, and costs no request after that', async () =
   await runOnce(daemon, position, schedules[0]!);
   expect(simulator.stats.total).toBe(before);
 });
+
+test.for([
+  ['blocks', 'transactions', 502, '/api/v3/blocks'],
+  ['blocks', 'transactions', 503, '/api/v3/blocks'],
+  ['transactions', 'blocks', 504, '/api/v3/transactions'],
+] as const)(
+  '%s does not keep %s from being read while its endpoint answers %i',
+  async ([ill, well, status, path]) => {
+    const from = START + 300 + (status - 500) * 40;
+    const daemon = daemonWith(`${from} .. ${from + 40} @ 0 3 * * *`);
+    const finishing = new AbortController();
+    const stop = { finishing: finishing.signal, leaving: finishing.signal };
+    down = { path, response: htmlResponse(status, 'Down') };
+    const running = runOnce({ ...daemon, stop }, position, daemon.config.schedules[0]!);
+    const within = async (name: string) => common(await coverageOf(name), [{ from, to: from + 40 }]);
+    await expect.poll(() => within(well), { timeout: 10_000 }).toEqual([{ from, to: from + 40 }]);
+    expect(await within(ill)).toEqual([]);
+    down = undefined;
+    finishing.abort();
+    await running;
+  },
+);
 
 test('an unknown dataset of the daemon is refused at the start', () => {
   expect(() => followedDatasets(datasets, parseSchedules('block 2026 .. now @ 0 3 * * *'))).toThrow(

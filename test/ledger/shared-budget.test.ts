@@ -279,6 +279,43 @@ describe('a pause of more than a minute', () => {
     await expect(second).rejects.toThrow('enough');
   });
 
+  describe('is probed in time', () => {
+    /** Replies come late, but for the first one: later ones are compared with it. */
+    const slowly = (work: (reply: unknown) => Promise<void>) => {
+      let replies = 0;
+      const rows: typeof store.database.rows = async (...query) => {
+        const reply = await store.database.rows(...query);
+        replies += 1;
+        if (replies > 1) await work(reply);
+        return reply;
+      };
+      return { ...store.database, rows };
+    };
+    const frozen = () => {
+      const until = performance.now() + 200;
+      while (performance.now() < until);
+    };
+    const SLOW = [
+      ['even if the database replies late', () => delay(250)],
+      ['even if the process is frozen for a moment', () => Promise.resolve().then(frozen)],
+      [
+        'even if the process is frozen as soon as it has its slot',
+        () => Promise.resolve(void setImmediate(frozen)),
+      ],
+    ] as const;
+    test.for(SLOW)('%s', async ([, work]) => {
+      const host = await readyHost();
+      const database = slowly(work);
+      const budget = createSharedBudget({ database, host, rps: 10, clock: systemClock });
+      await budget.take('tail', forever);
+      await refuseSlots(store.database, { host, generation: 1, retryAfterMs: HOUR_MS });
+      await set(host, sql`probe_at = 0`);
+      await budget.take('backfill', AbortSignal.timeout(5000));
+      await budget.succeeded(0);
+      expect((await rowOf(host)).paused).toBeLessThanOrEqual(0);
+    });
+  });
+
   test('of a few seconds holds new processes, too', async () => {
     const host = await readyHost();
     await refuseSlots(store.database, { host, generation: 1, retryAfterMs: 30_000 });

@@ -44,7 +44,13 @@ describe('etl.assert_complete', () => {
   test('is true if all is covered, and if all is verified', async () => {
     expect(await assertComplete('transactions', 1000, 2000)).toBe(true);
     expect(await assertComplete('transactions', 1000, 1500, 'proved')).toBe(true);
-    expect(await assertComplete('nft_transfers', 1000, 2000, 'cross-checked')).toBe(true);
+    expect(await assertComplete('nft_transfers', 1000, 1500, 'cross-checked')).toBe(true);
+    // The transactions that it depends on are covered, and not proved.
+    expect(await assertComplete('nft_transfers', 1000, 2000, 'cross-checked')).toMatchObject([
+      expect.stringContaining('00:25:00+00","1970-01-01 00:33:20+00'),
+      'It is covered, but not verified yet.',
+      expect.stringContaining('verify --from'),
+    ]);
   });
 
   test('names the missing ranges, why they are missing, and the command', async () => {

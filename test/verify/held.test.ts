@@ -4,7 +4,10 @@ import * as z from 'zod';
 import { streamOf } from '../../src/crawl/streams/planner.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
-import { readVerified } from '../../src/write/certificates.ts';
+import { readVerified, removeRows, unverify, withdrawVerified } from '../../src/write/certificates.ts';
+import { targetOf } from '../../src/write/target.ts';
+import { replaceFindings } from '../../src/ledger/stored-findings.ts';
+import { traces } from '../../src/tables/ton/traces.ts';
 import type { Database, Session } from '../../src/postgres/database.ts';
 import { action_accounts, action_transactions, actions } from '../../src/tables/ton/actions.ts';
 import { block_parents } from '../../src/tables/ton/blocks.ts';
@@ -355,6 +358,105 @@ describe('with hundreds of missing seconds', () => {
     await run(`update ton.transactions set total_fees = total_fees - 1 where hash = '${hash}'`);
     await run(
       `delete from etl.coverage; insert into etl.coverage select * from public.kept; drop table public.kept`,
+    );
+    await expectProved(proof, all, range);
+  });
+});
+
+describe('evidence that is lost takes the certificates with it that depend on it, in the same transaction', () => {
+  const hole = (second: number): Range => ({ from: second - 2, to: second + 2 });
+  const LOSSES: readonly (readonly [string, string, (lost: Range) => Promise<unknown>])[] = [
+    [
+      'a repair reads transactions again',
+      'transactions',
+      (lost) => openHoles(store, { stream: { dataset: 'transactions', scope: '', pass: 0 }, holes: [lost] }),
+    ],
+    [
+      'another reading of blocks differs',
+      'blocks',
+      (lost) => withdrawVerified(store.database, { dataset: 'blocks', scope: '', pass: 0 }, lost),
+    ],
+    [
+      'a row of traces is removed',
+      'traces',
+      async ({ from, to }) => {
+        const target = targetOf(traces);
+        const gone = sql`delete from ton.traces t where t.utime >= to_timestamp(${from}) and t.utime < to_timestamp(${to}) and false`;
+        await store.database.transaction(async (session) => {
+          const { seconds } = { ...(await removeRows(session, target, gone)), seconds: `{[${from},${to})}` };
+          await unverify(session, [{ target, seconds }]);
+        });
+      },
+    ],
+    [
+      'a check found a wrong transaction',
+      'transactions',
+      async (lost) => {
+        const row = { table: 'transactions', key: 'made up', span: lost, differs: 'wrong', datasets: [] };
+        const found = { check: 'books', examined: [], rows: [row] };
+        const stream = { dataset: 'transactions', scope: '' };
+        await replaceFindings(store.database, { stream, began: new Date().toISOString(), checks: [found] });
+        await run(`delete from etl.findings where row_key = 'made up'`);
+      },
+    ],
+  ];
+
+  test.for(LOSSES)('if %s', async ([, dataset, lose]) => {
+    const lost = hole(await secondIn('actions'));
+    await lose(lost);
+    const dependents = { blocks: 4, transactions: 3, traces: 1 }[dataset] ?? 0;
+    const chain = ['actions', 'traces', 'jetton_transfers', 'transactions', 'blocks'];
+    const kept = await Promise.all(chain.map(async (name) => common(await certified(name), [lost])));
+    expect(kept.filter((spans) => spans.length === 0)).toHaveLength(dependents + 1);
+    expect(common(await certified('actions'), [lost])).toEqual([]);
+    expect(common(await certified(dataset), [lost])).toEqual([]);
+    expect(without(await certified('traces'), await certified('actions'))).toEqual([]);
+    await proof.cover(all, await proof.readable());
+    await proof.readAgain(all, range);
+    await expectProved(proof, all, range);
+  });
+
+  test('but what retention drops was proved before', async () => {
+    const { from } = range;
+    await run(`create table public.kept as select * from etl.coverage`);
+    await run(
+      `insert into etl.settings (name, value) values ('floors', '{"datasets": {"traces": ${from + 60}}, "tables": {}}')`,
+    );
+    await run(`update etl.coverage set covered = covered - '{[0,${from + 90})}', verified = verified - '{[0,${from + 90})}'
+      where dataset = 'traces'`);
+    expect(without([range], await certified('actions'))).toEqual([{ from: from + 60, to: from + 90 }]);
+    await run(`delete from etl.settings where name = 'floors'`);
+    await run(
+      `delete from etl.coverage; insert into etl.coverage select * from public.kept; drop table public.kept`,
+    );
+    await expectProved(proof, all, range);
+  });
+
+  test('even if the verification that finds it ends before it checks the others', async () => {
+    const second = await secondIn('actions');
+    await run(`create table public.kept as
+      select * from ton.transactions where utime >= to_timestamp(${second}) order by utime, hash limit 1`);
+    await run(`delete from ton.transactions where hash in (select hash from public.kept)`);
+    const stopping = new AbortController();
+    const stop = { finishing: stopping.signal, leaving: new AbortController().signal };
+    const { database } = store;
+    const stoppable: Database = {
+      ...database,
+      transaction: async (work, how) => {
+        const done = await database.transaction(work, how);
+        if ((await certified('transactions')).length > 1) stopping.abort();
+        return done;
+      },
+    };
+    await expect(verifyRange({ ...proof.context, database: stoppable, stop }, all, range)).rejects.toThrow();
+    const proved = await certified('transactions');
+    expect(proved.length).toBeGreaterThan(1);
+    for (const dependent of ['traces', 'jetton_transfers'])
+      expect(without(await certified(dependent), proved)).toEqual([]);
+    expect(without(await certified('actions'), await certified('traces'))).toEqual([]);
+    const columns = await columnsOf('transactions');
+    await run(
+      `insert into ton.transactions (${columns}) select ${columns} from public.kept; drop table public.kept`,
     );
     await expectProved(proof, all, range);
   });

@@ -129,6 +129,34 @@ test('a repair of the second to which a trace was moved restores it in its own s
   await expectProved(proof, chain, range);
 });
 
+test.for(some([1, -1, 100, -100], 2))(
+  'a copy of a transaction %i seconds away is removed, although no seal counts its second',
+  async (by) => {
+    const columns = await store.database.rows(
+      sql`select column_name as name from information_schema.columns where table_schema = 'ton'
+        and table_name = 'transactions' and is_generated = 'NEVER' and column_name <> 'utime'`,
+      z.object({ name: z.string() }),
+    );
+    const names = columns.map(({ name }) => `"${name}"`).join();
+    const stored = () =>
+      store.database.rows(
+        sql`select hash, utime::text from ton.transactions order by 1, 2`,
+        z.object({ hash: z.string(), utime: z.string() }),
+      );
+    const before = await stored();
+    const [copied] = await store.database.rows(
+      sql.raw(`insert into ton.transactions (utime, ${names})
+        select utime + interval '${by} seconds', ${names} from ton.transactions
+        where utime > to_timestamp(${range.from + 150}) and lt > 0 order by utime, lt limit 1
+        returning extract(epoch from utime)::int8 as second`),
+      z.object({ second: z.coerce.number() }),
+    );
+    await unseal(store.database, transactions, range);
+    await expectSeen(copied!.second, 'state-chain: doubled_transaction');
+    expect(await stored()).toEqual(before);
+  },
+);
+
 test('a tick of the chain is found under another account, even if it is the only one of both in the range', async () => {
   const [tick] = await store.database.rows(
     sql`select hash, extract(epoch from utime)::int8 as second from ton.transactions

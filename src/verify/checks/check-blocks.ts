@@ -37,7 +37,6 @@ const ATTEMPTS = 3;
 
 export const blocks: Check = {
   name: CHECK,
-  needs: [],
   reads: () => [blocksTable, block_parents],
   steps: (context, { covered, coverage }) =>
     covered.map((stretch) => {

@@ -27,7 +27,6 @@ const AFTERMATH = HOUR;
 
 export const traces: Check = {
   name: NAME,
-  needs: ['transactions'],
   reads: () => [trace_nodes, tracesTable],
   async steps({ database }, { stretches }) {
     const known = await readCoverage(database, { dataset: 'transactions', scope: '', pass: 0 });
@@ -176,7 +175,6 @@ function knownIf(recordId: SQL, otherwise: string | SQL): SQL {
 /** Compares actions with traces whose seconds are proved. Nothing tells whether an action is missing. */
 export const actions: Check = {
   name: 'actions',
-  needs: ['traces'],
   reads: () => [actionsTable, action_transactions, action_accounts],
   isOptional: true,
   steps: eachStretch('actions', checkActions),

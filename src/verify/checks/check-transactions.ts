@@ -191,7 +191,6 @@ const strayDoubts = sql`
 /** Runs the check `books`, too. */
 export const messages: Check = {
   name: 'messages',
-  needs: [],
   reads: () => [messagesTable, transactionsTable],
   async steps({ database }, { stretches }) {
     const pieces = await Promise.all(stretches.map((stretch) => piecesOf(database, stretch)));
@@ -275,7 +274,6 @@ const LACKING = new Set([
 
 export const transactions: Check = {
   name: NAME,
-  needs: ['blocks'],
   reads: () => [transactionsTable],
   steps: (_, { stretches }) => stretches.map(countTransactions),
 };
@@ -339,7 +337,6 @@ const OF_TRANSACTIONS = 'other_second_than_block';
  */
 export const blockSeconds: Check = {
   name: 'block-seconds',
-  needs: [],
   reads: () => [blocks],
   steps: eachStretch('block-seconds', checkSeconds),
 };
@@ -378,10 +375,10 @@ function withTransactionsTable(finding: Finding): Finding {
 }
 
 const MISSING = 'missing_predecessor';
+const DOUBLED = 'doubled_transaction';
 
 export const stateChain: Check = {
   name: 'state-chain',
-  needs: [],
   reads: () => [transactionsTable],
   steps: eachStretch('state-chain', checkStateChain),
   // If a transaction is missing, its own second is known. Its neighbors are all there, and need not be read again.
@@ -409,7 +406,8 @@ const strangers = (stretch: Stretch) => sql`
  * Each transaction names its account's previous one, and its state before is the previous one's state after. A chain
  * that begins again (0, with status nonexist) has no predecessor. For an account's first transaction in a part of the
  * stretch, only the account can be compared. A transaction between the two is missing only if the state has changed
- * meanwhile. Both ends of a broken link are doubtful.
+ * meanwhile. Both ends of a broken link are doubtful. If a transaction is stored twice, the one that is not in the second
+ * of its block is surplus.
  */
 async function checkStateChain(session: Session, stretch: Stretch): Promise<Result> {
   await joinByHash(session);
@@ -420,23 +418,27 @@ async function checkStateChain(session: Session, stretch: Stretch): Promise<Resu
     query: sql`
       with t as (
         select account, lt, utime, hash, prev_trans_lt, prev_trans_hash, orig_status, before_hash, before_balance,
-          before_account_status, lag(lt) over w as last_lt, lag(hash) over w as last_hash, lag(utime) over w as last_utime,
+          before_account_status, block_workchain, block_shard, block_seqno, lag(lt) over w as last_lt, lag(hash) over w as last_hash, lag(utime) over w as last_utime,
           lag(after_hash) over w as last_after, lag(after_balance) over w as last_balance,
           lag(after_account_status) over w as last_status
         from ${read} window w as (
           partition by ${partOf('t', stretch)}, account collate "C" order by lt)),
       broken as (
         select *, case
+          when lt = last_lt then ${DOUBLED}::text
           when prev_trans_lt > last_lt and prev_trans_hash <> last_hash and (before_hash <> last_after) is not false
             then ${MISSING}::text
           when prev_trans_lt <> last_lt or prev_trans_hash <> last_hash then 'broken_link'
           when before_hash <> last_after or before_balance <> last_balance or before_account_status <> last_status
             then 'broken_state' end as kind
-        from t where last_lt is not null and not (prev_trans_lt = 0 and orig_status = 'nonexist')),
+        from t where last_lt is not null and (lt = last_lt or not (prev_trans_lt = 0 and orig_status = 'nonexist'))),
       ${strangers(stretch)}
       select kind, case when exists (
           select 1 from ${quarantine} where ${quarantine.record_id} = b.prev_trans_hash) then 'known'
-          when kind = ${MISSING} then 'hole' else 'doubt' end as outcome,
+          when kind = ${MISSING} then 'hole'
+          when kind = ${DOUBLED} and not exists (select 1 from ton.blocks k where k.utime = to_timestamp(lower(span)::float8)
+            and k.workchain = b.block_workchain and k.shard = b.block_shard and k.seqno = b.block_seqno) then 'surplus'
+          else 'doubt' end as outcome,
         hash as id, span
       from broken b cross join lateral (values (${secondOf('b')}), (${secondAt(sql`last_utime`)})) s (span)
       where kind is not null

@@ -63,11 +63,9 @@ export interface CheckStep {
 /** One way to verify a dataset: a file in `checks/`, under the name that datasets declare. */
 export interface Check {
   readonly name: string;
-  /** Datasets that must be proved, in the same run, before this check can say anything. */
-  readonly needs: readonly string[];
   /** Tables of a dataset of which it must read every row. A table that is in no result was not read. */
   readonly reads: (job: Job) => readonly Table[];
-  /** If true, seconds in which the datasets of `needs` were never read can have the grade without this check. */
+  /** If true, seconds in which the datasets that it needs were never read can have the grade without this check. */
   readonly isOptional?: true;
   steps(context: VerifyContext, input: CheckInput): readonly CheckStep[] | Promise<readonly CheckStep[]>;
   /** Splits a finding by the findings of the other checks: what follows from those says nothing new. */

@@ -1,5 +1,5 @@
 import { sql, type SQL } from 'drizzle-orm';
-import type { Checks, CrossCheck, Job } from '../../dataset/job.ts';
+import { type Checks, type CrossCheck, type Job } from '../../dataset/job.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import {
   type Check,
@@ -33,7 +33,6 @@ import type { Table } from '../../dataset/declaration/record.ts';
 /** Replaces the checks of a dataset that declares none: its seconds are never verified. */
 const unchecked: Check = {
   name: 'unchecked',
-  needs: [],
   reads: () => [],
   steps: (_, input) =>
     input.stretches.map((stretch) =>
@@ -47,7 +46,6 @@ const unchecked: Check = {
 /** Seconds with quarantined records are incomplete: they get no certificate, and are not read again. */
 const quarantine: Check = {
   name: 'quarantine',
-  needs: [],
   reads: () => [],
   steps: eachStretch('quarantine', checkQuarantine),
 };
@@ -77,7 +75,6 @@ async function checkQuarantine(
  */
 const sealCheck: Check = {
   name: SEAL,
-  needs: [],
   reads: () => [],
   steps({ database, jobs }, { dataset, stream, stretches }) {
     const tables = ownTablesOf(dataset, jobs).filter(([, table]) => factsOf(table).partitioned);
@@ -128,7 +125,6 @@ const CROSS_CHECKS = 'cross-checks';
 
 const crossChecks: Check = {
   name: CROSS_CHECKS,
-  needs: ['transactions'],
   reads: ({ tables }) => Object.values(tables).slice(0, 1),
   isOptional: true,
   steps: eachStretch(CROSS_CHECKS, checkAgainstTransactions),
@@ -199,7 +195,6 @@ export function isReadTwice({ job }: Dataset): boolean {
 /** Datasets without a checksum are read a second time, later. Seconds that were read once have no grade. */
 const secondReading: Check = {
   name: SECOND_READING,
-  needs: [],
   reads: () => [],
   async steps({ database }, input) {
     const second = { ...input.stream, pass: 1 };
