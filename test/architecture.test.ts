@@ -5,15 +5,8 @@ import { forward } from '../src/dataset/paginators/forward.ts';
 import { createFinalityDelay } from '../src/crawl/watermark/finality-delay.ts';
 import { LOCKS } from '../src/locks.ts';
 import { packageRoot } from '../src/package.ts';
-import { roomsDiagram } from '../tools/structure/rooms-diagram.ts';
-import { readTree } from '../tools/structure/tree.ts';
 
 const text = readFileSync(join(packageRoot, 'docs/architecture.md'), 'utf8');
-
-test('the diagram of the rooms shows what the files import', () => {
-  const [, diagram] = /```mermaid\n(.*?)\n```/s.exec(text) ?? [];
-  expect(diagram).toBe(roomsDiagram(readTree(packageRoot, ['src', 'jobs'])));
-});
 
 test('every file and folder that is named exists', () => {
   const named = [...text.matchAll(/`((?:src|jobs|migrations)\/[^`]*)`/g)].map(([, path]) => path ?? '');

@@ -5,17 +5,20 @@ import { jettonMovements, type Movement } from '../support/books/books-of-accoun
 import { legsOf, type TradeLeg } from '../support/books/books-of-trades.ts';
 import { groupBy, sum } from '../support/books/facts.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
+import { some } from '../support/thorough.ts';
 
 const START = 1_767_225_600;
 const SPAN = { from: START, to: Infinity };
 
 type Details = Readonly<Record<string, string | null>>;
 
-describe.each([
+const NETWORKS = [
   { start: START, duration: 1800, load: 10, accounts: 200 },
   { start: START, duration: 1200, load: 15, accounts: 600, seed: 4, refusals: 0.02 },
   { start: START, duration: 900, load: 15, accounts: 40, seed: 5 },
-])('pools of exchanges in a network of $accounts wallets', (options) => {
+];
+
+describe.each(some(NETWORKS, 2))('pools of exchanges in a network of $accounts wallets', (options) => {
   let simulator: Simulator;
   let legs: TradeLeg[];
   let movements: Movement[];

@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../../src/package.ts';
 import { measure } from '../../tools/structure/measures.ts';
+import { roomsDiagram } from '../../tools/structure/rooms-diagram.ts';
 import { readTree } from '../../tools/structure/tree.ts';
 
 /** What may not grow. If a change makes one of these smaller, lower the number with it. */
@@ -14,9 +17,17 @@ const LIMITS = {
   'circles of imports, types included': 0,
 };
 
+// Read once for all tests: it takes seconds.
+const tree = readTree(packageRoot);
+const measures = measure(tree);
+
 test.each(Object.entries(LIMITS))('%s: at most %i', (name, limit) => {
   const found = measures.find((one) => one.name === name);
   expect(found?.value).toBeLessThanOrEqual(limit);
 });
 
-const measures = measure(readTree(packageRoot));
+test('the diagram of the rooms in the docs shows what the files import', () => {
+  const text = readFileSync(join(packageRoot, 'docs/architecture.md'), 'utf8');
+  const [, diagram] = /```mermaid\n(.*?)\n```/s.exec(text) ?? [];
+  expect(diagram).toBe(roomsDiagram(tree));
+});
