@@ -28,8 +28,8 @@ export interface BenchServer {
   create(name: string, span?: Range): Promise<BenchStore>;
   /** The URL of an empty database, without the schema. */
   createEmpty(name: string): Promise<string>;
-  /** Removes a database that is closed. */
-  drop(store: BenchStore): Promise<void>;
+  /** Removes a database that nobody uses, by its URL, and writes all that is left to be written. */
+  remove(url: string): Promise<void>;
   /** The CPU cost of all its processes so far; 0 if the system does not report it. */
   cpuSeconds(): Promise<number>;
   stop(): Promise<void>;
@@ -42,7 +42,7 @@ export async function startServer(): Promise<BenchServer> {
   return {
     create: (name, span) => createStore(server.url, name, span),
     createEmpty: (name) => createEmpty(server.url, name),
-    drop: (store) => dropStore(server.url, store),
+    remove: (url) => remove(server.url, url),
     cpuSeconds: () => cpuOf(server.dataDir).catch(() => 0),
     async stop() {
       await server.close();
@@ -103,9 +103,10 @@ async function createStore(server: string, name: string, span?: Range): Promise<
   };
 }
 
-async function dropStore(server: string, { url }: BenchStore): Promise<void> {
+async function remove(server: string, url: string): Promise<void> {
   const admin = await connect(server);
   await admin.query(`drop database ${pg.escapeIdentifier(new URL(url).pathname.slice(1))}`);
+  await admin.query('checkpoint');
   await admin.end();
 }
 

@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { openCrawl } from '../../src/app/open-crawl.ts';
 import { readConfig } from '../../src/settings/config.ts';
 import { backfill } from '../../src/crawl/streams/read-leases.ts';
@@ -16,7 +17,8 @@ import { startServer, type BenchServer } from './store.ts';
  * Compares the program with a plain offset client, on the same simulated server, under the same limit: what
  * each lost, what it read twice, what it cost. Then it compares the speed with a Python script and dlt, if
  * Python is available: `PYTHON=venv/bin/python npm run versus`, with `pip install requests "psycopg[binary]"
- * "dlt[postgres]"`; `npm run versus -- --speed` does only that.
+ * "dlt[postgres]"`. `npm run versus -- speed [--against DIRECTORY]... [--rounds 3]` does only that, also with other
+ * versions of the program, each built in a directory of its own.
  */
 
 const RPS = 10;
@@ -164,5 +166,12 @@ async function compareLosses(): Promise<void> {
   console.log(formatTable(header, rows));
 }
 
-if (process.argv[2] !== 'speed') await compareLosses();
-await compareSpeed();
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    against: { type: 'string', multiple: true, default: [] },
+    rounds: { type: 'string', default: '1' },
+  },
+});
+if (positionals[0] !== 'speed') await compareLosses();
+await compareSpeed({ against: values.against, rounds: Number(values.rounds) });

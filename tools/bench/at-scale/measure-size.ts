@@ -55,7 +55,7 @@ export async function measureSize(scale: Sized): Promise<ReadonlyMap<string, Cos
     await run('import of a day', ['import', '--lake', lake, ...range(first, second)]);
   } finally {
     await store.close();
-    await server.drop(store);
+    await server.remove(store.url);
   }
   return costs;
 }

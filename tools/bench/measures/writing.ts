@@ -36,7 +36,7 @@ export async function measureWriting(
       tell('look-up by hash, milliseconds', { ...(await lookUp(store)), aim: 10 });
     }
     await store.close();
-    await server.drop(store);
+    await server.remove(store.url);
   }
   await target.close();
   const limit = middle(rounds.map((round) => round.limit));
@@ -77,7 +77,7 @@ async function measureRound({ api, server, store, target }: WritingOptions): Pro
   const beside = await server.create('plain', SPAN);
   const written = await writePath(api, store, { pages: PAGES, beside, cpuSeconds });
   await beside.close();
-  await server.drop(beside);
+  await server.remove(beside.url);
   const files = await copyFiles(store);
   const copied = await copyCost(target, files, { cpuSeconds });
   await files.remove();

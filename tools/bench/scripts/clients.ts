@@ -34,13 +34,14 @@ export const script =
     String(to),
   ];
 
-export const program = ({ api, database }: Range): string[] => [
+/** `directory`: where the program was built. */
+export const program = ({ api, database }: Range, directory = ROOT): string[] => [
   'env',
   `DATABASE_URL=${database}`,
   `TONCENTER_NETWORK=${api}`,
   'TONCENTER_RPS=1000',
   process.execPath,
-  join(ROOT, 'dist/src/cli.js'),
+  join(directory, 'dist/src/cli.js'),
 ];
 
 /** Runs a command to its end; throws if it failed. */

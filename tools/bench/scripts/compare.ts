@@ -1,11 +1,15 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import * as z from 'zod';
 import { formatTable } from '../../../src/commands/table.ts';
 import { busyNetworkOf, HELD_BACK, serveNetwork } from '../network.ts';
 import { startServer, type BenchServer } from '../store.ts';
 import { has, program, PYTHON, run, script, type Range, type Used } from './clients.ts';
 
 /*
- * Compares the program with an afternoon's script, and with dlt's REST source. All read the same transactions of the
- * same source into the same Postgres, each in a separate process, without a limit on requests.
+ * Compares the program with an afternoon's script, with dlt's REST source, and with other builds of the program. All
+ * read the same transactions of the same source into the same Postgres, each in a separate process, without a limit on
+ * requests. They take turns, and the median of the rounds counts.
  */
 
 /** How many transactions: a long range, and one of some seven pages. */
@@ -13,7 +17,7 @@ const SIZES = [120_000, 6_700] as const;
 
 interface Client {
   readonly name: string;
-  /** Runs once for a database, before any client reads into it. */
+  /** Runs once for a database, before the client reads into it. */
   readonly before?: (range: Range) => void;
   /** A Python module that the client needs. */
   readonly needs?: string;
@@ -21,76 +25,136 @@ interface Client {
   readonly counted: string;
 }
 
-const CLIENTS: readonly Client[] = [
-  {
-    name: 'toncenter-etl',
-    before: (range) => void run([...program(range), 'migrate']),
-    command: (range) => [
-      ...program(range),
-      ...['backfill', '--only', 'transactions', '--quiet'],
-      ...['--from', String(range.from), '--to', String(range.to)],
-    ],
-    counted: 'ton.transactions',
-  },
+/** `directory`: where the program was built. */
+const builtIn = (name: string, directory: string): Client => ({
+  name,
+  before: (range) => void run([...program(range, directory), 'migrate']),
+  command: (range) => [
+    ...program(range, directory),
+    ...['backfill', '--only', 'transactions', '--quiet'],
+    ...['--from', String(range.from), '--to', String(range.to)],
+  ],
+  counted: 'ton.transactions',
+});
+
+const SCRIPTS: readonly Client[] = [
   { name: 'script', needs: 'psycopg, requests', command: script('plain.py'), counted: 'plain_transactions' },
   { name: 'dlt', needs: 'dlt', command: script('dlt_source.py'), counted: 'dlt_rows.transactions' },
 ];
 
+interface CompareOptions {
+  /** Directories in which other versions of the program were built. */
+  readonly against: readonly string[];
+  readonly rounds: number;
+}
+
 /** Prints a table, or why there is none. */
-export async function compareSpeed(): Promise<void> {
+export async function compareSpeed({ against, rounds }: CompareOptions): Promise<void> {
   if (!has('sys')) {
     console.log(
       `speed: not compared, because ${PYTHON} does not run. PYTHON=venv/bin/python names another one.`,
     );
     return;
   }
+  const clients = [
+    builtIn('toncenter-etl', process.cwd()),
+    ...against.map((directory) => builtIn(directory, directory)),
+    ...SCRIPTS.filter(isRunnable),
+  ];
   const server = await startServer();
   const rows: string[][] = [];
   try {
-    for (const size of SIZES) rows.push(...(await compare(server, size)));
+    for (const size of SIZES) rows.push(...(await compare(server, clients, { size, rounds })));
   } finally {
     await server.stop();
   }
-  const header = ['client', 'transactions', 'seconds', 'a second', 'CPU us each', 'peak MB', 'of the script'];
+  const header = [
+    'client',
+    'transactions',
+    'seconds',
+    'a second',
+    'CPU us each',
+    'Postgres',
+    'peak MB',
+    'of the script',
+  ];
   console.log(formatTable(header, rows));
 }
 
-async function compare(server: BenchServer, size: number): Promise<string[][]> {
+function isRunnable({ name, needs = 'sys' }: Client): boolean {
+  const isFound = has(needs);
+  if (!isFound) console.log(`${name}: not run, because ${PYTHON} has no ${needs}.`);
+  return isFound;
+}
+
+/** One run of a client. `count`: transactions. */
+interface Measured extends Used {
+  readonly count: number;
+  readonly postgresSeconds: number;
+}
+
+/** The clients take turns, in the other order in every second round. */
+async function compare(
+  server: BenchServer,
+  clients: readonly Client[],
+  { size, rounds }: { readonly size: number; readonly rounds: number },
+): Promise<string[][]> {
   const options = busyNetworkOf(size);
   const network = await serveNetwork({ ...options, duration: options.duration + HELD_BACK });
   const span = { from: options.start, to: options.start + options.duration };
-  const rows: string[][] = [];
-  const speeds = new Map<string, number>();
-  for (const client of CLIENTS) {
-    if (client.needs !== undefined && !has(client.needs)) {
-      console.log(`${client.name}: not run, because ${PYTHON} has no ${client.needs}.`);
-      continue;
-    }
-    const store = await server.create(`speed_${size}_${client.name.replaceAll('-', '_')}`, span);
-    const range = { api: network.url, database: store.url, ...span };
-    client.before?.(range);
-    const used = run(client.command(range));
-    const { rows: counted } = await store.client.query<{ count: number }>(
-      `select count(*)::int as count from ${client.counted}`,
-    );
-    await store.close();
-    const count = counted[0]?.count ?? 0;
-    speeds.set(client.name, count / used.seconds);
-    rows.push([client.name, String(count), ...figures(used, count)]);
-  }
+  const runs = new Map<Client, Measured[]>(clients.map((client) => [client, []]));
+  for (let round = 0; round < rounds; round += 1)
+    for (const client of round % 2 === 0 ? clients : clients.toReversed())
+      runs.get(client)?.push(await measure(server, client, { api: network.url, ...span }));
   await network.stop();
-  const mark = speeds.get('script');
-  return rows.map((row) => {
-    const speed = speeds.get(row[0] ?? '') ?? 0;
-    return [...row, mark === undefined ? '-' : (speed / mark).toFixed(2)];
+  const medians = [...runs].map(([{ name }, measured]) => ({ name, ...medianOf(measured) }));
+  const mark = medians.find(({ name }) => name === 'script');
+  return medians.map(({ name, count, ...used }) => {
+    const speed = count / used.seconds;
+    const ofMark = mark === undefined ? '-' : ((speed * mark.seconds) / mark.count).toFixed(2);
+    return [name, String(count), ...figures(used, count), ofMark];
   });
 }
 
-function figures({ seconds, cpuSeconds, megabytes }: Used, count: number): string[] {
+const Count = z.object({ count: z.number() });
+
+async function measure(
+  server: BenchServer,
+  client: Client,
+  source: Omit<Range, 'database'>,
+): Promise<Measured> {
+  const name = `speed_${randomUUID().replaceAll('-', '')}`;
+  const range = { ...source, database: await server.createEmpty(name) };
+  client.before?.(range);
+  const before = await server.cpuSeconds();
+  const used = run(client.command(range));
+  const postgresSeconds = (await server.cpuSeconds()) - before;
+  const connection = new pg.Client({ connectionString: range.database });
+  await connection.connect();
+  const { rows } = await connection.query(`select count(*)::int as count from ${client.counted}`);
+  await connection.end();
+  // What one run leaves to be written must not cost the next one.
+  await server.remove(range.database);
+  return { ...used, postgresSeconds, ...Count.parse(rows[0]) };
+}
+
+function medianOf(measured: readonly Measured[]): Measured {
+  const sorted = measured.toSorted((a, b) => a.seconds - b.seconds);
+  const middle = sorted[Math.floor(sorted.length / 2)];
+  if (middle === undefined) throw new TypeError('no round was run');
+  return middle;
+}
+
+function figures(
+  { seconds, cpuSeconds, postgresSeconds, megabytes }: Omit<Measured, 'count'>,
+  count: number,
+): string[] {
+  const each = (value: number) => Math.round((value / count) * 1e6).toString();
   return [
     seconds.toFixed(1),
     Math.round(count / seconds).toString(),
-    Math.round((cpuSeconds / count) * 1e6).toString(),
+    each(cpuSeconds),
+    each(postgresSeconds),
     Math.round(megabytes).toString(),
   ];
 }
