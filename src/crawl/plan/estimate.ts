@@ -61,11 +61,10 @@ export function estimate(samples: readonly Sample[], facts: EstimateFacts): Esti
   const seen = samples.filter(({ seconds }) => seconds > 0);
   const rowsSeen = total(seen.map((sample) => sample.rows));
   const secondsSeen = Math.max(1, total(seen.map(({ seconds }) => seconds)));
-  const hours = dailyCycle(seen);
   const parts = samples.map((sample): Part => {
-    const { stratum, seconds } = sample;
+    const { stratum, rows, seconds } = sample;
     const length = lengthOf(common([stratum], missing));
-    const rate = seconds > 0 ? perSecond(sample, hours) : rowsSeen / secondsSeen;
+    const rate = seconds > 0 ? rows / seconds : rowsSeen / secondsSeen;
     return { span: stratum, missing: length, unseen: Math.max(0, length - seconds), perSecond: rate };
   });
   // The parts of each sampled pool or account fill the missing seconds.
@@ -110,15 +109,6 @@ export function estimate(samples: readonly Sample[], facts: EstimateFacts): Esti
 }
 
 /**
- * The rate of a part: its daily mean if it lasts a day or longer, although it was sampled at one hour; else
- * the rate that was seen.
- */
-function perSecond(sample: Sample, hours: ReturnType<typeof dailyCycle>): number {
-  const seen = sample.rows / sample.seconds;
-  return lengthOf([sample.stratum]) < DAY ? seen : seen / hours(sample);
-}
-
-/**
  * Twice the standard error of stratified samples, estimated from the differences of neighbors. What was seen has none.
  */
 function differenceOf(parts: readonly Part[]): number {
@@ -160,88 +150,6 @@ function scaled(rows: Guess, each: number, by: Guess): Guess {
 
 function total(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0);
-}
-
-/** A sample of a chain: its start, its seconds, and the rows that it showed. */
-interface ChainLook {
-  readonly from: number;
-  readonly seconds: number;
-  readonly rows: number;
-}
-
-type Vector = readonly [number, number, number];
-
-const OMEGA = (2 * Math.PI) / DAY;
-/** Three parameters are fitted. With fewer samples they would follow noise. */
-const LEAST_LOOKS = 8;
-/** No hour counts as quieter than this share of the mean. */
-const LEAST_FACTOR = 0.1;
-
-/**
- * How busy the hours of a sample are, as a factor of the daily mean. It fits a cosine of 24 hours by least squares to
- * the means of all samples (single-component cosinor, Nelson et al., Chronobiologia 1979). Samples without rows do not
- * count. Always 1 if there are too few samples.
- *
- * The total of a range hardly needs it (within a factor of 1.2 either way), but the estimate of the time left does. On
- * a network that is ten times as busy at noon as at midnight, half-way estimates are 1 % off with it and 32 % without.
- */
-function dailyCycle(looks: readonly ChainLook[]): (look: ChainLook) => number {
-  const alive = looks.filter(({ rows, seconds }) => rows > 0 && seconds > 0);
-  if (alive.length < LEAST_LOOKS) return () => 1;
-  const points = alive.map((look) => ({ at: basis(look), value: look.rows / look.seconds }));
-  const { mean, cosine, sine } = fit(points);
-  if (!(mean > 0)) return () => 1;
-  return (look) => {
-    const [, cos, sin] = basis(look);
-    return Math.max(LEAST_FACTOR, 1 + (cosine * cos + sine * sin) / mean);
-  };
-}
-
-/** The means of 1, cosine and sine of the time of day over a sample. */
-function basis({ from, seconds }: ChainLook): Vector {
-  const [a, b] = [OMEGA * from, OMEGA * (from + seconds)];
-  if (seconds === 0) return [1, Math.cos(a), Math.sin(a)];
-  return [1, (Math.sin(b) - Math.sin(a)) / (b - a), (Math.cos(a) - Math.cos(b)) / (b - a)];
-}
-
-interface Point {
-  readonly at: Vector;
-  readonly value: number;
-}
-
-/** Solves the normal equations by Cramer's rule; NaN if the points do not determine the three parameters. */
-function fit(points: readonly Point[]): {
-  readonly mean: number;
-  readonly cosine: number;
-  readonly sine: number;
-} {
-  const sum = (of: (point: Point) => number) => points.reduce((total, point) => total + of(point), 0);
-  const row = (weight: (at: Vector) => number): Vector => [
-    sum(({ at }) => weight(at) * at[0]),
-    sum(({ at }) => weight(at) * at[1]),
-    sum(({ at }) => weight(at) * at[2]),
-  ];
-  // The matrix is symmetric: its rows are its columns.
-  const [a, b, c] = [row((at) => at[0]), row((at) => at[1]), row((at) => at[2])];
-  const target: Vector = [
-    sum(({ at, value }) => at[0] * value),
-    sum(({ at, value }) => at[1] * value),
-    sum(({ at, value }) => at[2] * value),
-  ];
-  const whole = determinant(a, b, c);
-  return {
-    mean: determinant(target, b, c) / whole,
-    cosine: determinant(a, target, c) / whole,
-    sine: determinant(a, b, target) / whole,
-  };
-}
-
-function determinant(a: Vector, b: Vector, c: Vector): number {
-  return (
-    a[0] * (b[1] * c[2] - b[2] * c[1]) -
-    a[1] * (b[0] * c[2] - b[2] * c[0]) +
-    a[2] * (b[0] * c[1] - b[1] * c[0])
-  );
 }
 
 /** The result of a sample request, and the part of the range that it stands for. */
@@ -294,16 +202,16 @@ export async function probe(
   { count, index, first }: ProbedParts = { count: 1, index: 0 },
 ): Promise<Sample[]> {
   const edges = partsOf({ from: 0, to: lengthOf(missing) }, count).map(({ from }) => secondAt(missing, from));
+  const most = first === undefined ? Infinity : ROWS;
   const samples: Sample[] = [];
   for (const [part, from] of edges.entries()) {
     const stratum = { from, to: edges[part + 1] ?? missing.at(-1)?.to ?? from };
     const before = [...(first ?? []), ...samples];
     const rows = Math.max(1, total(before.map((one) => one.rows)));
-    const pageSeconds = (ROWS * total(before.map(({ seconds }) => seconds))) / rows;
-    const place = placeIn(stratum, index + part, pageSeconds);
+    const pageSeconds = (most * total(before.map(({ seconds }) => seconds))) / rows;
+    const place = first === undefined ? from : placeIn(stratum, index + part, pageSeconds);
     // If the place is not missing, the next missing second is.
     const start = common([{ from: place, to: stratum.to }], missing)[0]?.from ?? from;
-    const most = first === undefined ? Infinity : ROWS;
     samples.push(await sample(context, { ...options, missing, most }, stratum, start));
   }
   return samples;
@@ -383,7 +291,7 @@ async function sample(
 ): Promise<Sample> {
   const found = new Map<string, { readonly utime: number; readonly bytes: number }>();
   let at = from;
-  let isMore = false;
+  let isMore = most === ROWS;
   const span = { from, to: stratum.to };
   for await (const { records, reading, step, isFull } of pagesOf(context, options, span, most)) {
     for (const [index, { id, utime }] of reading.positions.entries())

@@ -25,7 +25,7 @@ afterAll(async () => {
   await store.close();
 });
 
-async function planned(names: readonly string[], range: Range): Promise<Planned[]> {
+async function planned(names: readonly string[], range: Range): Promise<readonly Planned[]> {
   const crawl = await openTestCrawl(store, simulator.url);
   try {
     const jobs = splitKinds(await loadDatasets()).streams;
