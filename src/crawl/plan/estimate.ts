@@ -45,7 +45,7 @@ interface EstimateFacts {
 }
 
 /** Minimum relative uncertainty: a backfill counts the rows that two of its pages contain twice. */
-const LEAST_DOUBT = 0.08;
+const LEAST_DOUBT = 0.1;
 /**
  * Uncertainty about unseen seconds: bursts, and rows that come in clumps. The numbers were chosen. The fewer
  * rows were seen, the wider is the range. On ten simulated networks with dense seconds, all ranges then
