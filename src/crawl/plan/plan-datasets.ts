@@ -6,7 +6,7 @@ import type { Stream } from '../../ledger/stored-coverage.ts';
 import { lengthOf, type Range, union } from '../../range.ts';
 import type { CrawlContext } from '../crawl-context.ts';
 import { isOfOneAlone } from '../source-guard.ts';
-import { missingOf, streamOf, streamsOf } from '../streams/planner.ts';
+import { missingOf, streamOf, streamsOf, zonesOf } from '../streams/planner.ts';
 import type { ReadablePart } from '../streams/readable-part.ts';
 import { estimate, type Estimate, probe, valuesIn, type Sample } from './estimate.ts';
 import type { InFlight } from '../../budget/request-budget.ts';
@@ -95,16 +95,25 @@ async function planDataset(
   missing: readonly Range[],
   options: PlanOptions,
 ): Promise<Estimate> {
-  const { datasets, range, signal } = options;
+  const { datasets, watermark, signal } = options;
   const { streams, scopes } = await scopesOf(context, dataset, options);
-  const isScoped = dataset.job.scopes !== undefined;
-  const count = isScoped ? 1 : SAMPLES;
   const sampled = missing.length === 0 ? [] : spread(streams, MOST_SCOPES);
   const samples: Sample[][] = [];
-  for (const stream of sampled) samples.push(await probe(context, { dataset, stream, range, count, signal }));
+  for (const stream of sampled) samples.push(await probe(context, { dataset, stream, missing, signal }));
+  const isCut = ([first]: readonly Sample[]) => first !== undefined && first.seconds < lengthOf(missing);
+  const count = Math.ceil(SAMPLES / samples.filter(isCut).length);
+  for (const [index, stream] of sampled.entries()) {
+    const first = samples[index] ?? [];
+    if (isCut(first))
+      samples[index] = await probe(
+        context,
+        { dataset, stream, missing, signal },
+        { count, index: count * index, first },
+      );
+  }
   const isStoredTwice = alsoHeldAmong(datasets).some(({ holder }) => holder.name === dataset.name);
-  return estimate(merge(samples), {
-    missing,
+  return estimate(samples.flat(), {
+    missing: missing.flatMap((range) => zonesOf(range, watermark)),
     pageSize: dataset.job.paginator.maxSize,
     scopes,
     scopesDoubt: doubtOf(samples.map(rateOf), streams.length),
@@ -115,8 +124,8 @@ async function planDataset(
 }
 
 /**
- * The pools or accounts that a dataset is read for. If they are not known yet, they come from a page of the
- * dataset that names them.
+ * The pools or accounts that a dataset is read for. If they are not known yet, they come from pages of
+ * the dataset that names them.
  */
 async function scopesOf(
   context: CrawlContext,
@@ -128,16 +137,17 @@ async function scopesOf(
   if (scopes === undefined) return { streams: known, scopes: ONE };
   const { dataset: name, column } = scopes.seenIn;
   const source = jobs.find((job) => job.name === name);
-  const found =
+  const { values, isWhole } =
     source === undefined
-      ? []
-      : await valuesIn(context, { dataset: source, stream: streamOf(source), range, column, signal });
-  const newScopes = found.filter((scope) => known.every((stream) => stream.scope !== scope));
+      ? { values: [], isWhole: true }
+      : await valuesIn(context, { dataset: source, stream: streamOf(source), signal }, range, column);
+  const newScopes = values.filter((scope) => known.every((stream) => stream.scope !== scope));
   const streams = [...known, ...newScopes.map((scope) => ({ ...streamOf(dataset), scope }))];
   // Pools become known by the rows that name them.
   const isNamed = datasets.some((chosen) => chosen.name === name);
   const low = isNamed ? streams.length : known.length;
-  return { streams, scopes: { low, likely: streams.length, high: streams.length + newScopes.length } };
+  const high = isWhole ? streams.length : streams.length + newScopes.length;
+  return { streams, scopes: { low, likely: streams.length, high } };
 }
 
 /** At most `most` elements of a list, evenly spread. */
@@ -158,19 +168,6 @@ function doubtOf(values: readonly number[], of: number): number {
   if (mean === 0 || values.length < 2) return 0;
   const variance = (squares / (values.length - 1) / values.length) * (1 - values.length / of);
   return (2 * Math.sqrt(variance)) / mean;
-}
-
-/** Merges the samples of several pools part by part. */
-function merge(samples: readonly (readonly Sample[])[]): Sample[] {
-  return (samples[0] ?? []).map(({ stratum, from }, index) => {
-    const ofPart = samples.flatMap((list) => list[index] ?? []);
-    const sum = (member: 'seconds' | 'rows' | 'cut' | 'bytes') =>
-      ofPart.reduce((total, sample) => total + sample[member], 0);
-    return {
-      ...{ stratum, from, seconds: sum('seconds') },
-      ...{ rows: sum('rows'), cut: sum('cut'), bytes: sum('bytes') },
-    };
-  });
 }
 
 const ALL: Guess = { low: 1, likely: 1, high: 1 };

@@ -94,7 +94,8 @@ export async function askPage(
       const { records, reading, echo } = body;
       requireScope(dataset, stream, reading);
       const verdict = trust.judge({ asked: limit, window, positions: reading.positions });
-      const seen = { ...reading, echo, size: verdict.size, until: window.until };
+      const { size } = verdict;
+      const seen = { ...reading, echo, size, isDoubted: size < limit, until: window.until };
       const step = job.paginator.next(cursor, seen);
       accept = verdict.accept;
       if (toWrite === undefined) return { records, reading, step };

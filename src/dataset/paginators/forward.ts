@@ -430,9 +430,10 @@ function goOn(cursor: WindowCursor, page: Page): Step<WindowCursor> {
 
 /**
  * The page holds as many rows of the window as fit, usually the newest. If they are all in its later half,
- * the next window is everything before the earliest one; otherwise it is the first half.
+ * the next window is everything before the earliest one; otherwise it is the first half. A doubted page probably holds
+ * all rows, and nothing is before the earliest one.
  */
-function narrow(cursor: WindowCursor, { positions }: Page): Step<WindowCursor> {
+function narrow(cursor: WindowCursor, { positions, isDoubted = false }: Page): Step<WindowCursor> {
   const { from: at, to } = windowOf(cursor);
   if (to - at === 1) {
     const saturated = { from: at, to };
@@ -440,7 +441,10 @@ function narrow(cursor: WindowCursor, { positions }: Page): Step<WindowCursor> {
   }
   const half = Math.floor((to - at) / 2);
   const before = Math.min(...positions.map(({ utime }) => utime)) - at;
-  return { completed: undefined, cursor: from(at, cursor.to, before > 0 ? Math.min(half, before) : half) };
+  return {
+    completed: undefined,
+    cursor: from(at, cursor.to, before > 0 && !isDoubted ? Math.min(half, before) : half),
+  };
 }
 
 function from(at: number, to: number, length: number): WindowCursor | undefined {

@@ -92,6 +92,21 @@ describe('the window paginator', () => {
     expect(requests).toBeLessThan(25);
   });
 
+  it('reads a page that may have been cut again in two halves', () => {
+    const paginator = window();
+    const positions = Array.from({ length: 60 }, (_, index) => row(10 + index * 60, index));
+    const doubted = { size: positions.length, isDoubted: true, positions };
+    const { completed, cursor } = paginator.next(paginator.start(range(0, 3600)), doubted);
+    expect(completed).toBeUndefined();
+    const first = positions.filter(({ utime }) => utime < ORIGIN + 1800);
+    const step = paginator.next(cursor!, { size: 1000, positions: first });
+    expect(step.completed).toEqual(range(0, 1800));
+    expect(paginator.request(step.cursor!, 1000)).toMatchObject({
+      start_utime: ORIGIN + 1800,
+      end_utime: ORIGIN + 3599,
+    });
+  });
+
   it('names a second that alone fills a page, and reads what surrounds it', () => {
     const crowd = Array.from({ length: 1000 }, (_, index) => row(50, index));
     const others = Array.from({ length: 100 }, (_, index) => row(index, 5000 + index)).filter(
