@@ -915,7 +915,7 @@ select a.utime, a.start_utime, a.trace_id, a.action_id, a.start_lt, x.leg, cardi
 from (
   select t.*, etl.hops_of(t.details) as hops from ton.actions t where t.type = 'jetton_swap' and t.success is not false) a
 cross join lateral (
-  -- Parsed once for all views.
+  -- Parsed once for all views, and each member once for all functions, which name their arguments several times.
   select h.leg, h.dex, etl.raw_address(h.taker) as taker, etl.raw_address(h.giver) as giver, etl.raw_address(coalesce(h.taker, h.giver)) as router,
     etl.asset_of(h.dex, h.given, h.given_amount, h.given_wallet) as taken,
     etl.asset_of(h.dex, coalesce(h.hop->>'asset_in', case when h.leg = 0 then h.given end), h.sold_amount, case when h.leg = 0 then h.given_wallet end) as sold,
@@ -1436,18 +1436,19 @@ select b.day, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) 
   etl.units(b.balance_raw, etl.asset_decimals(b.asset, m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as balance,
   (b.balance_raw) as balance_raw, b.day = b.changed as has_changed
 from (
+  with days as materialized (select d.day, d.is_open from etl.balance_days() d)
   -- Days before the first open one need no other rows than those that are kept.
   select d.day, c.account, c.asset, c.balance_raw, c.day as changed
-  from etl.balance_days() d
+  from days d
   join (
     select x.day, x.account, x.asset, coalesce(x.balance_raw, sum(x.change_raw) over w) as balance_raw, coalesce(lead(x.day) over w, 'infinity') as next
     from etl.balance_changes x
-    where x.certified and x.day < coalesce((select min(o.day) from etl.balance_days() o where o.is_open), 'infinity')
+    where x.certified and x.day < coalesce((select min(o.day) from days o where o.is_open), 'infinity')
     window w as (partition by x.account, x.asset order by x.day)) c on d.day >= c.day and d.day < c.next
   where not d.is_open
   union all
   select d.day, c.account, c.asset, c.balance_raw, c.day
-  from etl.balance_days() d
+  from days d
   join (
     select x.day, x.account, x.asset, coalesce(x.balance_raw, sum(x.change_raw) over w) as balance_raw, coalesce(lead(x.day) over w, 'infinity') as next
     from etl.balance_changes x
