@@ -161,8 +161,8 @@ CREATE TABLE "etl"."kept_daily_activity" (
 	"aborted" bigint,
 	"accounts" bigint,
 	"messages" bigint,
-	"value" numeric,
-	"fees" numeric,
+	"value" numeric(38,0),
+	"fees" numeric(38,0),
 	"traces" bigint,
 	"blocks" bigint,
 	"bounced" bigint,
@@ -176,8 +176,8 @@ CREATE TABLE "etl"."kept_daily_changes" (
 	"jetton_wallet" text,
 	"asset" text,
 	"changes" bigint,
-	"change_raw" numeric,
-	"balance_raw" numeric,
+	"change_raw" numeric(38,0),
+	"balance_raw" numeric(38,0),
 	CONSTRAINT "kept_daily_changes_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
@@ -190,15 +190,15 @@ CREATE TABLE "etl"."kept_daily_legs" (
 	"router" text,
 	"trader" text,
 	"sold" text,
-	"sold_raw" numeric,
+	"sold_raw" numeric(38,0),
 	"bought" text,
-	"bought_raw" numeric,
-	"volume_ton" numeric,
-	"volume_usd" numeric,
+	"bought_raw" numeric(38,0),
+	"volume_ton" numeric(38, 9),
+	"volume_usd" numeric(38, 6),
 	"leg" integer,
 	"legs" integer,
 	"referral" text,
-	"query_id" numeric,
+	"query_id" numeric(38,0),
 	"trace_id" text,
 	"action_id" text,
 	"start_utime" timestamp with time zone,
@@ -213,11 +213,11 @@ CREATE TABLE "etl"."kept_daily_trades" (
 	"asset" text,
 	"trades" bigint,
 	"traders" bigint,
-	"ton" numeric,
-	"ton_amount" numeric,
-	"usd" numeric,
-	"usd_amount" numeric,
-	"ton_usd" numeric,
+	"ton" numeric(38,0),
+	"ton_amount" numeric(38,0),
+	"usd" numeric(38, 6),
+	"usd_amount" numeric(38,0),
+	"ton_usd" numeric(38, 24),
 	CONSTRAINT "kept_daily_trades_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
@@ -229,10 +229,10 @@ CREATE TABLE "etl"."kept_dex_volume" (
 	"jetton_master" text,
 	"swaps" bigint,
 	"accounts" bigint,
-	"bought" numeric,
-	"sold" numeric,
-	"volume" numeric,
-	"jettons" numeric,
+	"bought" numeric(38,0),
+	"sold" numeric(38,0),
+	"volume" numeric(38,0),
+	"jettons" numeric(38,0),
 	CONSTRAINT "kept_dex_volume_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
@@ -244,7 +244,7 @@ CREATE TABLE "etl"."kept_failed_transactions" (
 	"code" integer,
 	"transactions" bigint,
 	"accounts" bigint,
-	"fees" numeric,
+	"fees" numeric(38,0),
 	"bounced" bigint,
 	CONSTRAINT "kept_failed_transactions_day_position_pk" PRIMARY KEY("day","position")
 );
@@ -252,13 +252,13 @@ CREATE TABLE "etl"."kept_failed_transactions" (
 CREATE TABLE "etl"."kept_fees_by_part" (
 	"day" date NOT NULL,
 	"position" integer NOT NULL,
-	"storage" numeric,
-	"gas" numeric,
-	"action" numeric,
-	"bounce" numeric,
-	"import" numeric,
-	"total" numeric,
-	"forward" numeric,
+	"storage" numeric(38,0),
+	"gas" numeric(38,0),
+	"action" numeric(38,0),
+	"bounce" numeric(38,0),
+	"import" numeric(38,0),
+	"total" numeric(38,0),
+	"forward" numeric(38,0),
 	CONSTRAINT "kept_fees_by_part_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
@@ -269,8 +269,8 @@ CREATE TABLE "etl"."kept_gas_by_contract" (
 	"code_hash" text,
 	"runs" bigint,
 	"failed" bigint,
-	"gas_used" numeric,
-	"gas_fees" numeric,
+	"gas_used" numeric(38,0),
+	"gas_fees" numeric(38,0),
 	CONSTRAINT "kept_gas_by_contract_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
@@ -281,7 +281,7 @@ CREATE TABLE "etl"."kept_hourly_activity" (
 	"transactions" bigint,
 	"aborted" bigint,
 	"accounts" bigint,
-	"fees" numeric,
+	"fees" numeric(38,0),
 	CONSTRAINT "kept_hourly_activity_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
@@ -292,11 +292,11 @@ CREATE TABLE "etl"."kept_hourly_trades" (
 	"asset" text,
 	"trades" bigint,
 	"traders" bigint,
-	"ton" numeric,
-	"ton_amount" numeric,
-	"usd" numeric,
-	"usd_amount" numeric,
-	"ton_usd" numeric,
+	"ton" numeric(38,0),
+	"ton_amount" numeric(38,0),
+	"usd" numeric(38, 6),
+	"usd_amount" numeric(38,0),
+	"ton_usd" numeric(38, 24),
 	CONSTRAINT "kept_hourly_trades_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
@@ -307,9 +307,9 @@ CREATE TABLE "etl"."kept_jetton_flows" (
 	"transfers" bigint,
 	"senders" bigint,
 	"receivers" bigint,
-	"amount" numeric,
-	"minted" numeric,
-	"burned" numeric,
+	"amount" numeric(38,0),
+	"minted" numeric(38,0),
+	"burned" numeric(38,0),
 	CONSTRAINT "kept_jetton_flows_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
@@ -321,9 +321,9 @@ CREATE TABLE "etl"."kept_message_delays" (
 	"to_workchain" integer,
 	"to_shard" text,
 	"messages" bigint,
-	"mean_seconds" numeric,
-	"median_seconds" numeric,
-	"longest_seconds" numeric,
+	"mean_seconds" numeric(38, 6),
+	"median_seconds" numeric(38, 6),
+	"longest_seconds" numeric(38, 6),
 	CONSTRAINT "kept_message_delays_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint

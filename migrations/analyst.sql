@@ -125,6 +125,16 @@ language sql immutable strict parallel safe begin atomic select nanotons * 0.000
 comment on function ton.nano_to_ton(numeric) is
   'Nanotons as TON, exact to the last of its nine decimals.';
 
+-- Clients keep 38 digits: columns of views are numeric(38, scale), which a number with more digits must not break.
+-- Each argument is used once: Postgres inlines no function that would evaluate an expensive one twice.
+create or replace function etl.fit(amount numeric, scale int) returns numeric language sql immutable parallel safe
+return nullif(greatest(nullif(least(round(amount, scale), power(10::numeric, 38 - scale)), power(10::numeric, 38 - scale)),
+  -power(10::numeric, 38 - scale)), -power(10::numeric, 38 - scale));
+comment on function etl.fit(numeric, int) is 'A number with so many decimals; null if it does not fit into numeric(38, decimals).';
+
+create or replace function etl.as_raw(amount numeric) returns numeric language sql immutable parallel safe return etl.fit(amount, 0);
+comment on function etl.as_raw(numeric) is 'A sum of amounts in the smallest units; null if it has more than 38 digits.';
+
 create or replace function ton.jetton_units(master text, amount numeric) returns numeric
 language sql stable strict parallel safe begin atomic
   select amount * etl.to_numeric('1e-' || etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed))
@@ -267,10 +277,10 @@ select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees
 from etl.open_days d,
 lateral (
   select count(*) as transactions, count(*) filter (where x.aborted) as aborted, count(distinct x.account) as accounts,
-    sum(x.total_fees) as fees, count(*) filter (where x.aborted and x.bounce_type = 'ok') as bounced
+    etl.as_raw(sum(x.total_fees))::numeric(38,0) as fees, count(*) filter (where x.aborted and x.bounce_type = 'ok') as bounced
   from ton.transactions x where x.utime >= d.starts and x.utime < d.ends having count(*) > 0) t,
 lateral (
-  select count(*) as messages, sum(x.value) as value
+  select count(*) as messages, etl.as_raw(sum(x.value))::numeric(38,0) as value
   from ton.messages x where x.utime >= d.starts and x.utime < d.ends) m,
 lateral (select count(*) as traces from ton.traces x where x.utime >= d.starts and x.utime < d.ends) c,
 lateral (select count(*) as blocks from ton.blocks x where x.utime >= d.starts and x.utime < d.ends) b
@@ -292,7 +302,7 @@ select d.day, t.hour, t.transactions, t.aborted, t.accounts, t.fees
 from etl.open_days d,
 lateral (
   select date_trunc('hour', x.utime, 'UTC') as hour, count(*) as transactions, count(*) filter (where x.aborted) as aborted,
-    count(distinct x.account) as accounts, sum(x.total_fees) as fees
+    count(distinct x.account) as accounts, etl.as_raw(sum(x.total_fees))::numeric(38,0) as fees
   from ton.transactions x where x.utime >= d.starts and x.utime < d.ends group by 1) t
 where d.relation = 'hourly_activity';
 comment on view etl.open_hourly_activity is 'How busy each hour was; hours without transactions have no row.';
@@ -317,7 +327,8 @@ comment on column etl.open_active_wallets.wallets is 'How many accounts received
 comment on column etl.open_active_wallets.messages is 'How many such messages came in.';
 
 create or replace view etl.open_fees_by_part as
-select d.day, f.storage, f.gas, f.action, f.bounce, f.total - f.storage - f.gas - f.action - f.bounce as import, f.total, m.forward
+select d.day, etl.as_raw(f.storage)::numeric(38,0) as storage, etl.as_raw(f.gas)::numeric(38,0) as gas, etl.as_raw(f.action)::numeric(38,0) as action, etl.as_raw(f.bounce)::numeric(38,0) as bounce,
+  etl.as_raw(f.total - f.storage - f.gas - f.action - f.bounce)::numeric(38,0) as import, etl.as_raw(f.total)::numeric(38,0) as total, etl.as_raw(m.forward)::numeric(38,0) as forward
 from etl.open_days d,
 lateral (
   select coalesce(sum(x.storage_fees_collected), 0) + coalesce(sum(x.credit_due_fees_collected), 0) as storage,
@@ -342,7 +353,7 @@ create or replace view etl.open_failed_transactions as
 select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees, f.bounced
 from etl.open_days d,
 lateral (
-  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, sum(x.total_fees) as fees,
+  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, etl.as_raw(sum(x.total_fees))::numeric(38,0) as fees,
     count(*) filter (where x.bounce_type = 'ok') as bounced
   from (
     select t.account, t.total_fees, t.bounce_type,
@@ -369,7 +380,7 @@ select d.day, g.account, g.code_hash, g.runs, g.failed, g.gas_used, g.gas_fees
 from etl.open_days d,
 lateral (
   select x.account, (array_agg(x.after_code_hash order by coalesce(x.after_code_hash<>'',false) desc, x.lt desc))[1] as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
-    sum(x.compute_gas_used) as gas_used, sum(x.compute_gas_fees) as gas_fees
+    etl.as_raw(sum(x.compute_gas_used))::numeric(38,0) as gas_used, etl.as_raw(sum(x.compute_gas_fees))::numeric(38,0) as gas_fees
   from ton.transactions x where x.utime >= d.starts and x.utime < d.ends and x.compute_gas_used is not null
   group by x.account) g
 where d.relation = 'gas_by_contract';
@@ -383,7 +394,8 @@ comment on column etl.open_gas_by_contract.gas_used is 'Gas units that all runs 
 comment on column etl.open_gas_by_contract.gas_fees is 'Fees for that gas, nanotons: sum of compute_gas_fees.';
 
 create or replace view etl.open_message_delays as
-select d.day, x.from_workchain, x.from_shard, x.to_workchain, x.to_shard, x.messages, x.mean_seconds, x.median_seconds, x.longest_seconds
+select d.day, x.from_workchain, x.from_shard, x.to_workchain, x.to_shard, x.messages, x.mean_seconds::numeric(38,6) as mean_seconds,
+  x.median_seconds::numeric(38,6) as median_seconds, x.longest_seconds::numeric(38,6) as longest_seconds
 from etl.open_days d,
 lateral (
   -- Reads all messages and senders of the time at once: `offset 0` keeps the planner from looking them up one by one.
@@ -450,7 +462,7 @@ comment on column ton.ton_proxies.note is 'What the proxy is.';
 
 create or replace view ton.jetton_mints as
 select m.utime, m.created_lt as lt, m.hash as message_hash, m.source as jetton_master, m.destination as jetton_wallet, w.owner,
-  etl.to_numeric(m.content_decoded->'amount'->>'value') as amount, etl.to_numeric(m.content_decoded->>'query_id') as query_id,
+  etl.to_numeric(m.content_decoded->'amount'->>'value')::numeric(38,0) as amount, etl.to_numeric(m.content_decoded->>'query_id')::numeric(38,0) as query_id,
   m.out_msg_tx_hash as tx_hash
 from ton.jetton_wallets w
 join ton.messages m on m.source = w.jetton and m.destination = w.address
@@ -465,7 +477,7 @@ union all
 select m.utime, m.created_lt, m.hash, m.source, m.destination, case when w.jetton is null then (
     select r.source from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
     where s.account = m.destination and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc') limit 1) end,
-  etl.to_numeric(m.content_decoded->'amount'->>'value'), etl.to_numeric(m.content_decoded->>'query_id'), m.out_msg_tx_hash
+  etl.to_numeric(m.content_decoded->'amount'->>'value')::numeric(38,0), etl.to_numeric(m.content_decoded->>'query_id')::numeric(38,0), m.out_msg_tx_hash
 from ton.messages m
 left join ton.jetton_wallets w on w.address = m.destination
 where m.opcode = '0x178d4519' and w.jetton is null
@@ -524,7 +536,7 @@ comment on column etl.transfers.forward_ton_amount is 'Coins that go to the dest
 comment on column etl.transfers.is_aborted is 'True if the transaction of the transfer failed, or the receiving jetton wallet refused the jettons within a day.';
 
 create or replace view ton.jetton_movements as
-select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.counterparty, j.tx_hash
+select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount::numeric(38,0) as amount, j.counterparty, j.tx_hash
 from (
   select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
     t.destination as counterparty, t.transaction_hash as tx_hash
@@ -551,8 +563,8 @@ comment on column ton.jetton_movements.counterparty is 'The owner on the other s
 comment on column ton.jetton_movements.tx_hash is 'Hash of the transaction of the transfer or burn, base64; of a mint, that of the master''s.';
 
 create or replace view ton.account_ledger as
-select t.account, t.utime, t.lt, v.step, null::text as jetton_master, v.kind, v.amount, v.counterparty,
-  coalesce(t.before_balance, 0) + sum(v.amount) over (partition by t.account, t.utime, t.lt order by v.step) as balance,
+select t.account, t.utime, t.lt, v.step, null::text as jetton_master, v.kind, etl.as_raw(v.amount)::numeric(38,0) as amount, v.counterparty,
+  etl.as_raw(coalesce(t.before_balance, 0) + sum(v.amount) over (partition by t.account, t.utime, t.lt order by v.step))::numeric(38,0) as balance,
   t.hash as tx_hash
 from ton.transactions t,
 lateral (
@@ -570,7 +582,7 @@ lateral (
 ) v
 union all
 select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.counterparty,
-  sum(j.amount) over (partition by j.account, j.jetton_master order by j.utime, j.lt, j.step, j.tx_hash collate "C") as balance, j.tx_hash
+  etl.as_raw(sum(j.amount) over (partition by j.account, j.jetton_master order by j.utime, j.lt, j.step, j.tx_hash collate "C"))::numeric(38,0) as balance, j.tx_hash
 from ton.jetton_movements j;
 comment on view ton.account_ledger is 'Every movement of coins and jettons of an account with the balance after it: ask for one account, order by utime, lt, step. Coins: what came, fees, what was sent and what its delivery cost, of each transaction; the balance is the chain''s own. Jettons: as in jetton_movements; the balance is the sum of what is stored, so it is the owner''s only if the jetton is stored from its beginning.';
 comment on column ton.account_ledger.account is 'Account whose money moved, raw form: of jettons their owner, not the jetton wallet.';
@@ -625,7 +637,7 @@ comment on function ton.account_statement(text, timestamptz, timestamptz) is
   'Statement of an account (in any form) between two times, the second exclusive: every movement of account_ledger in whole units, with the symbol of the jetton. Amounts are null for jettons whose decimals are not known: jetton_units says how they are found. Hashes are hex and addresses friendly, as explorers show them.';
 
 create or replace view etl.open_jetton_flows as
-select d.day, j.jetton_master, j.transfers, j.senders, j.receivers, j.amount, j.minted, j.burned
+select d.day, j.jetton_master, j.transfers, j.senders, j.receivers, etl.as_raw(j.amount)::numeric(38,0) as amount, etl.as_raw(j.minted)::numeric(38,0) as minted, etl.as_raw(j.burned)::numeric(38,0) as burned
 from etl.open_days d,
 lateral (
   select m.jetton_master, count(*) filter (where m.kind = 'sent') as transfers,
@@ -660,8 +672,8 @@ comment on function etl.asset_of(text, text, text, text) is
 
 create or replace view ton.swaps as
 select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.success,
-  case when i.address is not null then 'TON' else s.asset_in end as asset_in, s.amount_in,
-  case when o.address is not null then 'TON' else s.asset_out end as asset_out, s.amount_out,
+  case when i.address is not null then 'TON' else s.asset_in end as asset_in, s.amount_in::numeric(38,0) as amount_in,
+  case when o.address is not null then 'TON' else s.asset_out end as asset_out, s.amount_out::numeric(38,0) as amount_out,
   case when i.address is not null or s.asset_in = 'TON' then s.paid_by else s.paid_to end as pool
 from (
   select d.utime, d.trace_id, d.action_id, d.start_utime, d.account, d.dex, d.success, d.paid_to, d.paid_by, d.amount_in, d.amount_out,
@@ -695,7 +707,8 @@ comment on column ton.swaps.amount_out is 'How much was got, in the smallest uni
 comment on column ton.swaps.pool is 'Account of the exchange on the jetton''s side of the swap, raw form: what was given went there, or, where TON was given, what was got came from there. The pool itself, or what the exchange keeps its jettons in: a vault (dedust), a router (stonfi).';
 
 create or replace view etl.open_dex_volume as
-select d.day, s.dex, s.pool, s.jetton_master, s.swaps, s.accounts, s.bought, s.sold, s.volume, s.jettons
+select d.day, s.dex, s.pool, s.jetton_master, s.swaps, s.accounts, etl.as_raw(s.bought)::numeric(38,0) as bought, etl.as_raw(s.sold)::numeric(38,0) as sold,
+  etl.as_raw(s.volume)::numeric(38,0) as volume, etl.as_raw(s.jettons)::numeric(38,0) as jettons
 from etl.open_days d,
 lateral (
   select x.dex, x.pool, t.jetton_master, count(*) as swaps, count(distinct x.account) as accounts,
@@ -746,7 +759,7 @@ comment on column ton.nft_ownership.trace_id is 'Trace in which the item changed
 
 create or replace view ton.validator_stakes as
 select e.election_id, to_timestamp(case when e.election_id between 0 and 253402300799 then e.election_id end) as starts, e.validator_pubkey, e.stake_holder_address,
-  coalesce(sum(e.amount) filter (where e.type = 'stake_accepted'), 0) as stake,
+  etl.as_raw(coalesce(sum(e.amount) filter (where e.type = 'stake_accepted'), 0))::numeric(38,0) as stake,
   count(*) filter (where e.type = 'stake_accepted') as accepted, count(*) filter (where e.type = 'stake_rejected') as rejected,
   min(e.utime) as first_at, max(e.utime) as last_at
 from ton.validator_events e where e.election_id is not null
@@ -764,7 +777,8 @@ comment on column ton.validator_stakes.last_at is 'When the last of the stakes c
 
 create or replace view ton.validator_income as
 select max(m.election_id) as election_id, to_timestamp(max(case when m.election_id between 0 and 253402300799 then m.election_id end)) as starts, m.stake_holder_address,
-  count(m.election_id) as elections, sum(m.stake) as stake, sum(m.returned) as returned, sum(m.returned) - sum(m.stake) as reward,
+  count(m.election_id) as elections, etl.as_raw(sum(m.stake))::numeric(38,0) as stake, etl.as_raw(sum(m.returned))::numeric(38,0) as returned,
+  etl.as_raw(sum(m.returned) - sum(m.stake))::numeric(38,0) as reward,
   max(m.at) filter (where m.returned is not null) as returned_at
 from (
   select x.*, count(x.returned) over (
@@ -798,7 +812,7 @@ select c.utime, c.election_id, c.complaint_hash, c.validator_pubkey, c.stake_hol
   c.approved_percent, v.votes, v.weight, v.voters
 from ton.validator_complaints c,
 lateral (
-  select count(*) as votes, coalesce(sum(x.weight), 0) as weight, array_agg(x.validator_index order by x.position) as voters
+  select count(*) as votes, etl.as_raw(coalesce(sum(x.weight), 0))::numeric(38,0) as weight, array_agg(x.validator_index order by x.position) as voters
   from ton.complaint_votes x
   where x.utime = c.utime and x.election_id = c.election_id and x.complaint_hash = c.complaint_hash) v;
 comment on view ton.complaints is 'Complaints about validators with the votes on them, one row a complaint.';
@@ -817,12 +831,12 @@ comment on column ton.complaints.voters is 'Numbers of the voters in their set o
 
 create or replace view ton.nominator_pool_cycles as
 select e.pool_address, e.validator_address, e.cycle_start,
-  (array_agg(e.balance_before order by e.utime, e.tx_lt))[1] as opening,
-  coalesce(sum(e.amount) filter (where e.type = 'reward'), 0) as rewards,
-  coalesce(sum(e.amount) filter (where e.type = 'penalty'), 0) as penalties,
-  coalesce(sum(e.amount) filter (where e.type = 'deposit'), 0) as deposits,
-  coalesce(sum(e.amount) filter (where e.type = 'withdrawal'), 0) as withdrawals,
-  (array_agg(e.balance_after order by e.utime desc, e.tx_lt desc))[1] as closing, count(*) as events
+  (array_agg(e.balance_before order by e.utime, e.tx_lt))[1]::numeric(38,0) as opening,
+  etl.as_raw(coalesce(sum(e.amount) filter (where e.type = 'reward'), 0))::numeric(38,0) as rewards,
+  etl.as_raw(coalesce(sum(e.amount) filter (where e.type = 'penalty'), 0))::numeric(38,0) as penalties,
+  etl.as_raw(coalesce(sum(e.amount) filter (where e.type = 'deposit'), 0))::numeric(38,0) as deposits,
+  etl.as_raw(coalesce(sum(e.amount) filter (where e.type = 'withdrawal'), 0))::numeric(38,0) as withdrawals,
+  (array_agg(e.balance_after order by e.utime desc, e.tx_lt desc))[1]::numeric(38,0) as closing, count(*) as events
 from (
   select x.pool_address, x.validator_address, x.utime, x.tx_lt, x.type, x.amount, x.balance_before, x.balance_after,
     max(x.cycle_start) over (partition by x.pool_address, x.validator_address order by x.utime, x.tx_lt) as cycle_start

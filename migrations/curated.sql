@@ -3,12 +3,18 @@
 -- definitions.
 -- An asset is 'TON', the raw address of a jetton master, or null if the source does not know it.
 
+create or replace function etl.as_ton(amount numeric) returns numeric language sql immutable parallel safe return etl.fit(amount, 9);
+comment on function etl.as_ton(numeric) is 'An amount of TON, exact; null from 1e29 on.';
+
+create or replace function etl.as_units(amount numeric) returns numeric language sql immutable parallel safe return etl.fit(amount, 18);
+comment on function etl.as_units(numeric) is 'An amount in whole units with at most 18 decimals; null from 1e20 on.';
+
 create or replace function etl.units(amount numeric, decimals int) returns numeric
 language sql immutable parallel safe
 -- Cast, because text || integer is not immutable: it would keep the function from being inlined.
-return amount * case decimals when 9 then 0.000000001 when 6 then 0.000001 else etl.to_numeric('1e-' || decimals::text) end;
+return etl.as_units(amount * case decimals when 9 then 0.000000001 when 6 then 0.000001 else etl.to_numeric('1e-' || decimals::text) end);
 comment on function etl.units(numeric, int) is
-  'An amount in whole units, exact; null if the decimals are null or no number can have so many.';
+  'An amount in whole units, as etl.as_units has it; null if the decimals are null or no number can have so many.';
 
 create or replace function etl.asset_decimals(asset text, own int, content jsonb, found int, is_indexed boolean) returns int
 language sql immutable parallel safe
@@ -28,16 +34,14 @@ create or replace function etl.dex_version_of(named text) returns text language 
 return coalesce(nullif(substr(named, length(etl.dex_of(named)) + 3), ''), '1');
 comment on function etl.dex_version_of(text) is 'The version that the source names with an exchange: 2 of stonfi_v2; 1 if it names none.';
 
-create or replace function etl.rounded(amount numeric) returns numeric language sql immutable parallel safe return round(amount);
+create or replace function etl.rounded(amount numeric) returns numeric language sql immutable parallel safe return etl.fit(amount, 0);
 comment on function etl.rounded(numeric) is 'An amount that was calculated, as a whole number of smallest units.';
 
-create or replace function etl.as_price(price numeric) returns numeric language sql immutable parallel safe
-return round(price, case when abs(price) < 0.001 and price <> 0 then 17 - floor(log(abs(price)))::int else 18 end);
-comment on function etl.as_price(numeric) is
-  'A price that was calculated, with eighteen decimals; if it is below a thousandth, with eighteen significant digits. Clients keep 38 digits at most.';
+create or replace function etl.as_price(price numeric) returns numeric language sql immutable parallel safe return etl.fit(price, 24);
+comment on function etl.as_price(numeric) is 'A price that was calculated, with 24 decimals; null from 1e14 on.';
 
-create or replace function etl.as_usd(amount numeric) returns numeric language sql immutable parallel safe return round(amount, 6);
-comment on function etl.as_usd(numeric) is 'An amount of dollars that was calculated, with six decimals.';
+create or replace function etl.as_usd(amount numeric) returns numeric language sql immutable parallel safe return etl.fit(amount, 6);
+comment on function etl.as_usd(numeric) is 'An amount of dollars that was calculated, with six decimals; null from 1e32 on.';
 
 -- Trades.
 
@@ -68,7 +72,7 @@ select a.utime, a.start_utime, a.trace_id, a.action_id, a.start_lt, x.leg, cardi
 from (
   select t.*, etl.hops_of(t.details) as hops from ton.actions t where t.type = 'jetton_swap' and t.success is not false) a
 cross join lateral (
-  -- Parsed once for all views.
+  -- Parsed once for all views, and each member once for all functions, which name their arguments several times.
   select h.leg, h.dex, etl.raw_address(h.taker) as taker, etl.raw_address(h.giver) as giver, etl.raw_address(coalesce(h.taker, h.giver)) as router,
     etl.asset_of(h.dex, h.given, h.given_amount, h.given_wallet) as taken,
     etl.asset_of(h.dex, coalesce(h.hop->>'asset_in', case when h.leg = 0 then h.given end), h.sold_amount, case when h.leg = 0 then h.given_wallet end) as sold,
@@ -87,7 +91,7 @@ cross join lateral (
       coalesce(a.details->'dex_incoming_transfer'->>'source_jetton_wallet', a.details->'dex_incoming_transfer'->>'destination_jetton_wallet') as given_wallet,
       coalesce(a.details->>'asset_out', a.details->'dex_outgoing_transfer'->>'asset', a.details->'peer_swaps'->(-1)->>'asset_out') as got,
       coalesce(a.details->'dex_outgoing_transfer'->>'source_jetton_wallet', a.details->'dex_outgoing_transfer'->>'destination_jetton_wallet') as got_wallet
-    from unnest(a.hops) as u (leg)) h offset 0) x
+    from unnest(a.hops) as u (leg) offset 0) h offset 0) x
 left join ton.ton_proxies t on t.address = x.taken
 left join ton.ton_proxies s on s.address = x.sold
 left join ton.ton_proxies b on b.address = x.bought;
@@ -150,7 +154,8 @@ comment on column etl.asset_trades.ton is 'What was paid, nanotons; null if it w
 comment on column etl.asset_trades.usd is 'What was paid in a stable jetton, whole units; null if it was TON.';
 
 create or replace view etl.open_hourly_trades as
-select d.day, t.hour, t.asset, t.trades, t.traders, t.ton, t.ton_amount, t.usd, t.usd_amount, t.ton_usd
+select d.day, t.hour, t.asset, t.trades, t.traders, etl.as_raw(t.ton)::numeric(38,0) as ton, etl.as_raw(t.ton_amount)::numeric(38,0) as ton_amount,
+  etl.as_usd(t.usd)::numeric(38,6) as usd, etl.as_raw(t.usd_amount)::numeric(38,0) as usd_amount, etl.as_price(t.ton_usd)::numeric(38,24) as ton_usd
 from etl.open_days d,
 lateral (
   select g.hour, g.asset, g.trades, g.traders, g.ton, g.ton_amount, g.usd, g.usd_amount,
@@ -176,7 +181,8 @@ comment on column etl.open_hourly_trades.usd_amount is 'How much of it those sta
 comment on column etl.open_hourly_trades.ton_usd is 'Price of a TON in USD in the hour, else on the day; null if no TON was traded for a stable jetton.';
 
 create or replace view etl.open_daily_trades as
-select d.day, t.asset, t.trades, t.traders, t.ton, t.ton_amount, t.usd, t.usd_amount, t.ton_usd
+select d.day, t.asset, t.trades, t.traders, etl.as_raw(t.ton)::numeric(38,0) as ton, etl.as_raw(t.ton_amount)::numeric(38,0) as ton_amount,
+  etl.as_usd(t.usd)::numeric(38,6) as usd, etl.as_raw(t.usd_amount)::numeric(38,0) as usd_amount, etl.as_price(t.ton_usd)::numeric(38,24) as ton_usd
 from etl.open_days d,
 lateral (
   select g.asset, g.trades, g.traders, g.ton, g.ton_amount, g.usd, g.usd_amount,
@@ -202,7 +208,7 @@ comment on column etl.open_daily_trades.ton_usd is 'Price of a TON in USD in the
 -- Balances.
 
 create or replace view etl.open_daily_changes as
-select d.day, c.account, c.jetton_wallet, c.asset, c.changes, c.change_raw, c.balance_raw
+select d.day, c.account, c.jetton_wallet, c.asset, c.changes, etl.as_raw(c.change_raw)::numeric(38,0) as change_raw, c.balance_raw::numeric(38,0) as balance_raw
 from etl.open_days d,
 lateral (
   select t.account, null::text as jetton_wallet, 'TON' as asset, count(*) as changes, null::numeric as change_raw,
@@ -264,9 +270,9 @@ select etl.make_report(r) from etl.reports_by_day() r where r <> 'daily_legs';
 -- Prices are per whole unit.
 
 create or replace view etl.trade_prices as
-select p.period, p.day, p.hour, p.asset, p.symbol, case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end as price_ton,
-  etl.as_price(case when p.is_stable then 1 when p.worth_ton is null then p.usd / p.usd_units else p.worth_ton / p.priced * p.ton_usd end) as price_usd,
-  p.worth_ton as volume_ton, etl.as_usd(coalesce(p.worth_ton * p.ton_usd, p.usd)) as volume_usd, p.trades, p.traders,
+select p.period, p.day, p.hour, p.asset, p.symbol, (case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end)::numeric(38,24) as price_ton,
+  etl.as_price(case when p.is_stable then 1 when p.worth_ton is null then p.usd / p.usd_units else p.worth_ton / p.priced * p.ton_usd end)::numeric(38,24) as price_usd,
+  etl.as_ton(p.worth_ton)::numeric(38,9) as volume_ton, etl.as_usd(coalesce(p.worth_ton * p.ton_usd, p.usd))::numeric(38,6) as volume_usd, p.trades, p.traders,
   p.trades >= 100 and p.traders >= 10 as is_liquid, p.certified
 from (
   select r.*, etl.units(r.usd_amount, r.decimals) as usd_units,
@@ -342,8 +348,9 @@ comment on function etl.nanotons_each(numeric, numeric, numeric, numeric, numeri
 
 create or replace view etl.open_daily_legs as
 select d.day, x.utime, x.dex, coalesce(o.pools[x.leg + 1], case when x.legs = 1 then x.counterparty end) as pool, x.router, x.trader,
-  x.sold, x.sold_raw, x.bought, x.bought_raw, x.volume_ton, etl.as_usd(coalesce(x.usd, x.volume_ton * x.ton_usd)) as volume_usd, x.leg, x.legs,
-  o.referral, etl.to_numeric(o.query_id) as query_id, x.trace_id, x.action_id, x.start_utime, o.transaction_hash, x.start_lt
+  x.sold, x.sold_raw::numeric(38,0) as sold_raw, x.bought, x.bought_raw::numeric(38,0) as bought_raw, x.volume_ton::numeric(38,9) as volume_ton,
+  etl.as_usd(coalesce(x.usd, x.volume_ton * x.ton_usd))::numeric(38,6) as volume_usd, x.leg, x.legs,
+  o.referral, etl.to_numeric(o.query_id)::numeric(38,0) as query_id, x.trace_id, x.action_id, x.start_utime, o.transaction_hash, x.start_lt
 from etl.open_days d,
 lateral (
   with hours as materialized (
@@ -409,9 +416,9 @@ create or replace view ton.dex_trades as
 select x.utime, x.utime as block_time, x.day, etl.dex_of(x.dex) as dex, etl.dex_version_of(x.dex) as version,
   x.pool,
   x.router, x.trader, x.sold as sold_asset, etl.asset_symbol(x.sold, sm.symbol, sk.symbol) as sold_symbol,
-  etl.units(x.sold_raw, etl.asset_decimals(x.sold, sm.decimals, sm.jetton_content, sk.decimals, sk.is_indexed)) as sold_amount,
+  etl.units(x.sold_raw, etl.asset_decimals(x.sold, sm.decimals, sm.jetton_content, sk.decimals, sk.is_indexed))::numeric(38,18) as sold_amount,
   x.sold_raw as sold_amount_raw, x.bought as bought_asset, etl.asset_symbol(x.bought, bm.symbol, bk.symbol) as bought_symbol,
-  etl.units(x.bought_raw, etl.asset_decimals(x.bought, bm.decimals, bm.jetton_content, bk.decimals, bk.is_indexed)) as bought_amount,
+  etl.units(x.bought_raw, etl.asset_decimals(x.bought, bm.decimals, bm.jetton_content, bk.decimals, bk.is_indexed))::numeric(38,18) as bought_amount,
   x.bought_raw as bought_amount_raw, x.volume_ton, x.volume_usd, x.leg, x.legs,
   x.referral, x.query_id, x.trace_id, x.action_id, x.start_utime, x.transaction_hash,
   (select n.label from etl.labels n where n.address = x.trader) as trader_label, x.start_lt as lt, x.certified
@@ -498,12 +505,13 @@ comment on column etl.liquidity_changes.lt is 'Logical time of the last transact
 create or replace view ton.dex_liquidity as
 select x.utime, x.utime as block_time, d.day, x.type, etl.dex_of(x.dex) as dex, etl.dex_version_of(x.dex) as version,
   x.pool, x.provider,
-  x.asset_1, x.symbol_1, x.units_1 as amount_1, x.amount_1 as amount_1_raw, x.asset_2, x.symbol_2, x.units_2 as amount_2, x.amount_2 as amount_2_raw,
-  x.lp_amount, x.lp_tokens as lp_amount_raw, x.position_address,
+  x.asset_1, x.symbol_1, x.units_1::numeric(38,18) as amount_1, x.amount_1::numeric(38,0) as amount_1_raw,
+  x.asset_2, x.symbol_2, x.units_2::numeric(38,18) as amount_2, x.amount_2::numeric(38,0) as amount_2_raw,
+  x.lp_amount::numeric(38,18) as lp_amount, x.lp_tokens::numeric(38,0) as lp_amount_raw, x.position_address,
   case when coalesce(x.amount_1, x.amount_2) is not null then
-    ton.nano_to_ton(etl.rounded(1000000000 * (case when x.amount_1 is null then 0 else x.units_1 * x.price_ton_1 end + case when x.amount_2 is null then 0 else x.units_2 * x.price_ton_2 end))) end as value_ton,
+    ton.nano_to_ton(etl.rounded(1000000000 * (case when x.amount_1 is null then 0 else x.units_1 * x.price_ton_1 end + case when x.amount_2 is null then 0 else x.units_2 * x.price_ton_2 end))) end::numeric(38,9) as value_ton,
   case when coalesce(x.amount_1, x.amount_2) is not null then
-    etl.as_usd(case when x.amount_1 is null then 0 else x.units_1 * x.price_usd_1 end + case when x.amount_2 is null then 0 else x.units_2 * x.price_usd_2 end) end as value_usd,
+    etl.as_usd(case when x.amount_1 is null then 0 else x.units_1 * x.price_usd_1 end + case when x.amount_2 is null then 0 else x.units_2 * x.price_usd_2 end) end::numeric(38,6) as value_usd,
   x.trace_id, x.action_id, x.start_utime, x.lt, (select n.label from etl.labels n where n.address = x.provider) as provider_label
 from ton.days d,
 lateral (
@@ -555,10 +563,15 @@ comment on column ton.dex_liquidity.lt is 'Logical time of the last transaction 
 comment on column ton.dex_liquidity.provider_label is 'Label of the provider in labels; null if there is none.';
 
 create or replace view ton.dex_pools as
-select d.day, x.dex, x.version, x.pool, x.asset_1, x.symbol_1, x.asset_2, x.symbol_2, x.trades, x.traders, x.volume_ton, x.volume_usd,
-  x.gained_1, x.gained_2, x.gained_1_raw, x.gained_2_raw, x.reserve_1, x.reserve_2, x.reserve_1_raw, x.reserve_2_raw, x.lp_supply, x.lp_supply_raw,
-  x.tvl_ton, etl.as_usd(x.tvl_usd) as tvl_usd, etl.as_price(x.tvl_ton / nullif(x.lp_supply, 0)) as lp_price_ton,
-  etl.as_price(x.tvl_usd / nullif(x.lp_supply, 0)) as lp_price_usd
+select d.day, x.dex, x.version, x.pool, x.asset_1, x.symbol_1, x.asset_2, x.symbol_2, x.trades, x.traders, etl.as_ton(x.volume_ton)::numeric(38,9) as volume_ton,
+  etl.as_usd(x.volume_usd)::numeric(38,6) as volume_usd, etl.as_units(x.gained_1)::numeric(38,18) as gained_1, etl.as_units(x.gained_2)::numeric(38,18) as gained_2,
+  etl.as_raw(x.gained_1_raw)::numeric(38,0) as gained_1_raw, etl.as_raw(x.gained_2_raw)::numeric(38,0) as gained_2_raw,
+  x.reserve_1::numeric(38,18) as reserve_1, x.reserve_2::numeric(38,18) as reserve_2,
+  etl.as_raw(x.reserve_1_raw)::numeric(38,0) as reserve_1_raw, etl.as_raw(x.reserve_2_raw)::numeric(38,0) as reserve_2_raw,
+  x.lp_supply::numeric(38,18) as lp_supply, etl.as_raw(x.lp_supply_raw)::numeric(38,0) as lp_supply_raw,
+  x.tvl_ton::numeric(38,9) as tvl_ton, etl.as_usd(x.tvl_usd)::numeric(38,6) as tvl_usd,
+  etl.as_price(x.tvl_ton / nullif(x.lp_supply, 0))::numeric(38,24) as lp_price_ton,
+  etl.as_price(x.tvl_usd / nullif(x.lp_supply, 0))::numeric(38,24) as lp_price_usd
 from ton.days d,
 lateral (
   with prices as materialized (
@@ -657,11 +670,11 @@ comment on column ton.dex_pools.lp_price_ton is 'Price of one whole LP token: tv
 comment on column ton.dex_pools.lp_price_usd is 'Price of one whole LP token: tvl_usd by lp_supply, USD; null if one of them is not known.';
 
 create or replace view ton.staking_prices as
-select d.day, x.provider, x.asset, coalesce(m.symbol, k.symbol) as symbol, x.deposits, x.withdrawals, ton.nano_to_ton(x.staked) as staked,
-  ton.nano_to_ton(x.unstaked) as unstaked, etl.units(x.minted, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as minted,
-  etl.units(x.burned, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as burned,
+select d.day, x.provider, x.asset, coalesce(m.symbol, k.symbol) as symbol, x.deposits, x.withdrawals, etl.as_ton(ton.nano_to_ton(x.staked))::numeric(38,9) as staked,
+  etl.as_ton(ton.nano_to_ton(x.unstaked))::numeric(38,9) as unstaked, etl.units(x.minted, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed))::numeric(38,18) as minted,
+  etl.units(x.burned, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed))::numeric(38,18) as burned,
   etl.as_price(ton.nano_to_ton(x.staked + x.unstaked)
-    / nullif(etl.units(x.minted + x.burned, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed)), 0)) as price_ton
+    / nullif(etl.units(x.minted + x.burned, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed)), 0))::numeric(38,24) as price_ton
 from ton.days d,
 lateral (
   select s.provider, s.asset, count(*) filter (where s.is_deposit) as deposits, count(*) filter (where not s.is_deposit) as withdrawals,
@@ -705,8 +718,8 @@ comment on column ton.labels.organization is 'Whose account it is, in the words 
 
 create or replace view ton.jetton_events as
 select e.utime, e.utime as block_time, e.type, e.jetton_master, coalesce(m.symbol, k.symbol) as symbol, e.source, e.destination,
-  e.jetton_wallet, etl.units(e.amount_raw, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as amount, e.amount_raw,
-  e.comment, e.query_id, e.response_destination, e.forward_ton_amount, e.is_aborted, e.lt, e.trace_id, e.transaction_hash
+  e.jetton_wallet, etl.units(e.amount_raw, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed))::numeric(38,18) as amount, e.amount_raw,
+  e.comment, e.query_id, e.response_destination, e.forward_ton_amount::numeric(38,9) as forward_ton_amount, e.is_aborted, e.lt, e.trace_id, e.transaction_hash
 from (
   select t.utime, 'transfer' as type, t.jetton_master, nullif(t.source, '') as source, nullif(t.destination, '') as destination,
     t.source_wallet as jetton_wallet, t.amount as amount_raw, t.comment, t.query_id,
@@ -825,9 +838,9 @@ comment on column ton.nft_metadata.token_info is 'All that the indexer had found
 
 create or replace view ton.nft_events as
 select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, e.nft_index, e.collection_address, e.previous_owner, e.owner, e.bidder,
-  ton.nano_to_ton(e.price_raw) as price, e.price_raw, case when e.price_raw is not null then 'TON' end as payment_asset, e.sale_address,
-  e.marketplace, e.marketplace_address, ton.nano_to_ton(e.fee) as marketplace_fee, ton.nano_to_ton(e.royalty) as royalty, e.royalty_address,
-  e.comment, e.query_id, e.is_aborted, e.lt, e.trace_id, e.action_id, e.transaction_hash, coalesce(r.domain, q.domain) as domain
+  ton.nano_to_ton(e.price_raw)::numeric(38,9) as price, e.price_raw::numeric(38,0) as price_raw, case when e.price_raw is not null then 'TON' end as payment_asset, e.sale_address,
+  e.marketplace, e.marketplace_address, etl.as_ton(ton.nano_to_ton(e.fee))::numeric(38,9) as marketplace_fee,
+  ton.nano_to_ton(e.royalty)::numeric(38,9) as royalty, e.royalty_address, e.comment, e.query_id::numeric(38,0) as query_id, e.is_aborted, e.lt, e.trace_id, e.action_id, e.transaction_hash, coalesce(r.domain, q.domain) as domain
 from (
   select t.utime, 'transfer' as type, null::text as sale_type, t.nft_address, null::text as nft_index, nullif(t.nft_collection, '') as collection_address,
     nullif(t.old_owner, '') as previous_owner, nullif(t.new_owner, '') as owner, null::text as bidder, null::numeric as price_raw, null::text as sale_address,
@@ -923,7 +936,7 @@ select t.account, coalesce(l.label, b.domain) as label, l.category, coalesce(s.i
   (select m.source from ton.transactions x join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
     where x.account = t.account and m.source is not null and m.value > 0 and m.bounced is not true
       and x.bounce_type is distinct from 'ok' order by x.utime, x.lt limit 1) as first_funder,
-  t.transactions, t.aborted, t.active_days, ton.nano_to_ton(t.fees) as fees
+  t.transactions, t.aborted, t.active_days, etl.as_ton(ton.nano_to_ton(t.fees))::numeric(38,9) as fees
 from (
   select x.account, min(x.utime) as first_seen, max(x.utime) as last_seen, coalesce(bool_or(x.prev_trans_lt = 0), false) as is_whole,
     min(x.utime) filter (where x.orig_status in ('nonexist', 'uninit') and x.end_status = 'active') as deployed_at, count(*) as transactions,
@@ -950,9 +963,9 @@ comment on column ton.account_activity.fees is 'What validators collected for th
 
 create or replace view ton.balances as
 select b.utime, b.utime as block_time, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) as symbol,
-  etl.units(b.before_raw, etl.asset_decimals(b.asset, m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as balance_before,
-  etl.units(b.after_raw, etl.asset_decimals(b.asset, m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as balance,
-  b.before_raw as balance_before_raw, b.after_raw as balance_raw, b.lt, b.step, b.transaction_hash
+  etl.units(b.before_raw, etl.asset_decimals(b.asset, m.decimals, m.jetton_content, k.decimals, k.is_indexed))::numeric(38,18) as balance_before,
+  etl.units(b.after_raw, etl.asset_decimals(b.asset, m.decimals, m.jetton_content, k.decimals, k.is_indexed))::numeric(38,18) as balance,
+  etl.as_raw(b.before_raw)::numeric(38,0) as balance_before_raw, etl.as_raw(b.after_raw)::numeric(38,0) as balance_raw, b.lt, b.step, b.transaction_hash
 from (
   select t.utime, t.account, 'TON' as asset, t.before_balance as before_raw, t.after_balance as after_raw, t.lt, 0 as step, t.hash as transaction_hash
   from ton.transactions t where t.after_balance is not null
@@ -1017,21 +1030,22 @@ comment on column etl.balance_changes.certified is 'True if the day of the chang
 
 create or replace view ton.daily_balances as
 select b.day, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) as symbol,
-  etl.units(b.balance_raw, etl.asset_decimals(b.asset, m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as balance,
-  b.balance_raw, b.day = b.changed as has_changed
+  etl.units(b.balance_raw, etl.asset_decimals(b.asset, m.decimals, m.jetton_content, k.decimals, k.is_indexed))::numeric(38,18) as balance,
+  etl.as_raw(b.balance_raw)::numeric(38,0) as balance_raw, b.day = b.changed as has_changed
 from (
+  with days as materialized (select d.day, d.is_open from etl.balance_days() d)
   -- Days before the first open one need no other rows than those that are kept.
   select d.day, c.account, c.asset, c.balance_raw, c.day as changed
-  from etl.balance_days() d
+  from days d
   join (
     select x.day, x.account, x.asset, coalesce(x.balance_raw, sum(x.change_raw) over w) as balance_raw, coalesce(lead(x.day) over w, 'infinity') as next
     from etl.balance_changes x
-    where x.certified and x.day < coalesce((select min(o.day) from etl.balance_days() o where o.is_open), 'infinity')
+    where x.certified and x.day < coalesce((select min(o.day) from days o where o.is_open), 'infinity')
     window w as (partition by x.account, x.asset order by x.day)) c on d.day >= c.day and d.day < c.next
   where not d.is_open
   union all
   select d.day, c.account, c.asset, c.balance_raw, c.day
-  from etl.balance_days() d
+  from days d
   join (
     select x.day, x.account, x.asset, coalesce(x.balance_raw, sum(x.change_raw) over w) as balance_raw, coalesce(lead(x.day) over w, 'infinity') as next
     from etl.balance_changes x
@@ -1052,7 +1066,7 @@ comment on column ton.daily_balances.has_changed is 'True on days on which the b
 
 create or replace view ton.nominators as
 select p.address as pool_address, etl.raw_address(p.active_nominators->n.place->>'address') as nominator_address,
-  etl.to_numeric(p.active_nominators->n.place->>'balance') as balance, etl.to_numeric(p.active_nominators->n.place->>'pending_balance') as pending_balance,
+  etl.to_numeric(p.active_nominators->n.place->>'balance')::numeric(38,0) as balance, etl.to_numeric(p.active_nominators->n.place->>'pending_balance')::numeric(38,0) as pending_balance,
   p.loaded_at
 from ton.nominator_pools p
 cross join unnest(etl.positions_in(p.active_nominators)) as n (place);
@@ -1066,7 +1080,8 @@ comment on column ton.nominators.loaded_at is 'When the pool was last written by
 -- Vesting.
 
 create or replace view ton.vesting_unlocks as
-select v.address, v.owner_address, v.sender_address, u.unlocks_at, ton.nano_to_ton(u.unlocked - u.before) as amount, ton.nano_to_ton(u.unlocked) as unlocked
+select v.address, v.owner_address, v.sender_address, u.unlocks_at, etl.as_ton(ton.nano_to_ton(u.unlocked - u.before))::numeric(38,9) as amount,
+  etl.as_ton(ton.nano_to_ton(u.unlocked))::numeric(38,9) as unlocked
 from (
   select c.*, div(c.total_duration, c.unlock_period)::bigint as periods, div(c.cliff_duration, c.unlock_period)::bigint as at_cliff
   from ton.vesting_contracts c

@@ -135,16 +135,16 @@ create or replace view ton.daily_activity as
 select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks, t.bounced
 from (select {day:Date} as day) d cross join (
   select count(*) as transactions, count(*) filter (where x.aborted) as aborted, count(distinct x.account) as accounts,
-    sum(x.total_fees) as fees, count(*) filter (where x.aborted and x.bounce_type = 'ok') as bounced
+    (sum(x.total_fees)) as fees, count(*) filter (where x.aborted and x.bounce_type = 'ok') as bounced
   from ton.transactions x where toDate(x.utime, 'UTC') = {day:Date} having count(*) > 0) t cross join (
-  select count(*) as messages, sum(x.value) as value
+  select count(*) as messages, (sum(x.value)) as value
   from ton.messages x where toDate(x.utime, 'UTC') = {day:Date}) m cross join (select count(*) as traces from ton.traces x where toDate(x.utime, 'UTC') = {day:Date}) c cross join (select count(*) as blocks from ton.blocks x where toDate(x.utime, 'UTC') = {day:Date}) b;
 
 create or replace view ton.hourly_activity as
 select d.day, t.hour, t.transactions, t.aborted, t.accounts, t.fees
 from (select {day:Date} as day) d cross join (
   select date_trunc('hour', x.utime, 'UTC') as hour, count(*) as transactions, count(*) filter (where x.aborted) as aborted,
-    count(distinct x.account) as accounts, sum(x.total_fees) as fees
+    count(distinct x.account) as accounts, (sum(x.total_fees)) as fees
   from ton.transactions x where toDate(x.utime, 'UTC') = {day:Date} group by 1) t;
 
 create or replace view ton.active_wallets as
@@ -155,7 +155,8 @@ from (select {day:Date} as day) d cross join (
   where toDate(x.utime, 'UTC') = {day:Date} and x.source is null and x.destination is not null having count(*) > 0) m;
 
 create or replace view ton.fees_by_part as
-select d.day, f.storage, f.gas, f.action, f.bounce, f.total - f.storage - f.gas - f.action - f.bounce as import, f.total, m.forward
+select d.day, (f.storage) as storage, (f.gas) as gas, (f.action) as action, (f.bounce) as bounce,
+  (f.total - f.storage - f.gas - f.action - f.bounce) as import, (f.total) as total, (m.forward) as forward
 from (select {day:Date} as day) d cross join (
   select coalesce(sum(x.storage_fees_collected), 0) + coalesce(sum(x.credit_due_fees_collected), 0) as storage,
     coalesce(sum(x.compute_gas_fees), 0) as gas, coalesce(sum(x.action_total_action_fees), 0) as action,
@@ -167,7 +168,7 @@ from (select {day:Date} as day) d cross join (
 create or replace view ton.failed_transactions as
 select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees, f.bounced
 from (select {day:Date} as day) d cross join (
-  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, sum(x.total_fees) as fees,
+  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, (sum(x.total_fees)) as fees,
     count(*) filter (where x.bounce_type = 'ok') as bounced
   from (
     select t.account, t.total_fees, t.bounce_type,
@@ -183,12 +184,13 @@ create or replace view ton.gas_by_contract as
 select d.day, g.account, g.code_hash, g.runs, g.failed, g.gas_used, g.gas_fees
 from (select {day:Date} as day) d cross join (
   select x.account, argMax(tuple(x.after_code_hash), tuple(coalesce(x.after_code_hash<>'',false), x.lt)).1 as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
-    sum(x.compute_gas_used) as gas_used, sum(x.compute_gas_fees) as gas_fees
+    (sum(x.compute_gas_used)) as gas_used, (sum(x.compute_gas_fees)) as gas_fees
   from ton.transactions x where toDate(x.utime, 'UTC') = {day:Date} and x.compute_gas_used is not null
   group by x.account) g;
 
 create or replace view ton.message_delays as
-select d.day, x.from_workchain, x.from_shard, x.to_workchain, x.to_shard, x.messages, x.mean_seconds, x.median_seconds, x.longest_seconds
+select d.day, x.from_workchain, x.from_shard, x.to_workchain, x.to_shard, x.messages, x.mean_seconds as mean_seconds,
+  x.median_seconds as median_seconds, x.longest_seconds as longest_seconds
 from (select {day:Date} as day) d cross join (
   with seen as materialized (
     select t.utime, t.hash, t.in_msg_utime, t.in_msg_hash, t.block_workchain, t.block_shard
@@ -267,7 +269,7 @@ from (
 
 create or replace view ton.validator_stakes as
 select e.election_id, to_timestamp(case when e.election_id between 0 and 253402300799 then e.election_id end) as starts, e.validator_pubkey, e.stake_holder_address,
-  coalesce(sum(e.amount) filter (where e.type = 'stake_accepted'), 0) as stake,
+  (coalesce(sum(e.amount) filter (where e.type = 'stake_accepted'), 0)) as stake,
   count(*) filter (where e.type = 'stake_accepted') as accepted, count(*) filter (where e.type = 'stake_rejected') as rejected,
   min(e.utime) as first_at, max(e.utime) as last_at
 from ton.validator_events e where e.election_id is not null
@@ -275,7 +277,8 @@ group by e.election_id, e.validator_pubkey, e.stake_holder_address;
 
 create or replace view ton.validator_income as
 select max(m.election_id) as election_id, to_timestamp(max(case when m.election_id between 0 and 253402300799 then m.election_id end)) as starts, m.stake_holder_address,
-  count(m.election_id) as elections, sum(m.stake) as stake, sum(m.returned) as returned, sum(m.returned) - sum(m.stake) as reward,
+  count(m.election_id) as elections, (sum(m.stake)) as stake, (sum(m.returned)) as returned,
+  (sum(m.returned) - sum(m.stake)) as reward,
   max(m.at) filter (where m.returned is not null) as returned_at
 from (
   select x.*, count(x.returned) over (
@@ -298,10 +301,10 @@ having count(m.election_id) > 0;
 create or replace view ton.nominator_pool_cycles as
 select e.pool_address, e.validator_address, e.cycle_start,
   argMin(tuple(e.balance_before), tuple(e.utime, e.tx_lt)).1 as opening,
-  coalesce(sum(e.amount) filter (where e.type = 'reward'), 0) as rewards,
-  coalesce(sum(e.amount) filter (where e.type = 'penalty'), 0) as penalties,
-  coalesce(sum(e.amount) filter (where e.type = 'deposit'), 0) as deposits,
-  coalesce(sum(e.amount) filter (where e.type = 'withdrawal'), 0) as withdrawals,
+  (coalesce(sum(e.amount) filter (where e.type = 'reward'), 0)) as rewards,
+  (coalesce(sum(e.amount) filter (where e.type = 'penalty'), 0)) as penalties,
+  (coalesce(sum(e.amount) filter (where e.type = 'deposit'), 0)) as deposits,
+  (coalesce(sum(e.amount) filter (where e.type = 'withdrawal'), 0)) as withdrawals,
   argMax(tuple(e.balance_after), tuple(e.utime, e.tx_lt)).1 as closing, count(*) as events
 from (
   select x.pool_address, x.validator_address, x.utime, x.tx_lt, x.type, x.amount, x.balance_before, x.balance_after,

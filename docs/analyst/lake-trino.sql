@@ -204,7 +204,7 @@ select d.day, t.hour, t.transactions, t.aborted, t.accounts, t.fees
 from delta.ton.open_days d,
 lateral (
   select date_trunc('hour', x.utime) as hour, count(*) as transactions, count(*) filter (where x.aborted) as aborted,
-    count(distinct x.account) as accounts, sum(x.total_fees) as fees
+    count(distinct x.account) as accounts, (sum(x.total_fees)) as fees
   from delta.ton.transactions x where x.utime >= d.starts and x.utime < d.ends group by 1) t
 where d.relation = 'hourly_activity';
 
@@ -212,7 +212,7 @@ create or replace view delta.ton.failed_transactions as
 select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees, f.bounced
 from delta.ton.open_days d,
 lateral (
-  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, sum(x.total_fees) as fees,
+  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, (sum(x.total_fees)) as fees,
     count(*) filter (where x.bounce_type = 'ok') as bounced
   from (
     select t.account, t.total_fees, t.bounce_type,
@@ -230,7 +230,7 @@ select d.day, g.account, g.code_hash, g.runs, g.failed, g.gas_used, g.gas_fees
 from delta.ton.open_days d,
 lateral (
   select x.account, (array_agg(x.after_code_hash order by coalesce(x.after_code_hash<>'',false) desc, x.lt desc))[1] as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
-    sum(x.compute_gas_used) as gas_used, sum(x.compute_gas_fees) as gas_fees
+    (sum(x.compute_gas_used)) as gas_used, (sum(x.compute_gas_fees)) as gas_fees
   from delta.ton.transactions x where x.utime >= d.starts and x.utime < d.ends and x.compute_gas_used is not null
   group by x.account) g
 where d.relation = 'gas_by_contract';
@@ -283,7 +283,7 @@ select t.utime, t.transaction_lt, t.transaction_hash, t.trace_id, t.source, t.de
 from delta.ton.jetton_transfers t;
 
 create or replace view delta.ton.jetton_movements as
-select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.counterparty, j.tx_hash
+select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount as amount, j.counterparty, j.tx_hash
 from (
   select t.source as account, t.utime, t.transaction_lt as lt, 0 as step, t.jetton_master, 'sent' as kind, -t.amount as amount,
     t.destination as counterparty, t.transaction_hash as tx_hash
@@ -300,7 +300,7 @@ from (
 where not exists (select 1 from delta.ton.ton_proxies p where p.address = j.jetton_master);
 
 create or replace view delta.ton.jetton_flows as
-select d.day, j.jetton_master, j.transfers, j.senders, j.receivers, j.amount, j.minted, j.burned
+select d.day, j.jetton_master, j.transfers, j.senders, j.receivers, (j.amount) as amount, (j.minted) as minted, (j.burned) as burned
 from delta.ton.open_days d,
 lateral (
   select m.jetton_master, count(*) filter (where m.kind = 'sent') as transfers,
@@ -315,8 +315,8 @@ where d.relation = 'jetton_flows';
 
 create or replace view delta.ton.swaps as
 select s.utime, s.trace_id, s.action_id, s.start_utime, s.account, s.dex, s.success,
-  case when i.address is not null then 'TON' else s.asset_in end as asset_in, s.amount_in,
-  case when o.address is not null then 'TON' else s.asset_out end as asset_out, s.amount_out,
+  case when i.address is not null then 'TON' else s.asset_in end as asset_in, s.amount_in as amount_in,
+  case when o.address is not null then 'TON' else s.asset_out end as asset_out, s.amount_out as amount_out,
   case when i.address is not null or s.asset_in = 'TON' then s.paid_by else s.paid_to end as pool
 from (
   select d.utime, d.trace_id, d.action_id, d.start_utime, d.account, d.dex, d.success, d.paid_to, d.paid_by, d.amount_in, d.amount_out,
@@ -350,7 +350,7 @@ from (
 
 create or replace view delta.ton.validator_stakes as
 select e.election_id, from_unixtime(case when e.election_id between 0 and 253402300799 then e.election_id end) as starts, e.validator_pubkey, e.stake_holder_address,
-  coalesce(sum(e.amount) filter (where e.type = 'stake_accepted'), 0) as stake,
+  (coalesce(sum(e.amount) filter (where e.type = 'stake_accepted'), 0)) as stake,
   count(*) filter (where e.type = 'stake_accepted') as accepted, count(*) filter (where e.type = 'stake_rejected') as rejected,
   min(e.utime) as first_at, max(e.utime) as last_at
 from delta.ton.validator_events e where e.election_id is not null
@@ -358,7 +358,8 @@ group by e.election_id, e.validator_pubkey, e.stake_holder_address;
 
 create or replace view delta.ton.validator_income as
 select max(m.election_id) as election_id, from_unixtime(max(case when m.election_id between 0 and 253402300799 then m.election_id end)) as starts, m.stake_holder_address,
-  count(m.election_id) as elections, sum(m.stake) as stake, sum(m.returned) as returned, sum(m.returned) - sum(m.stake) as reward,
+  count(m.election_id) as elections, (sum(m.stake)) as stake, (sum(m.returned)) as returned,
+  (sum(m.returned) - sum(m.stake)) as reward,
   max(m.at) filter (where m.returned is not null) as returned_at
 from (
   select x.*, count(x.returned) over (
@@ -383,17 +384,17 @@ select c.utime, c.election_id, c.complaint_hash, c.validator_pubkey, c.stake_hol
   c.approved_percent, v.votes, v.weight, v.voters
 from delta.ton.validator_complaints c,
 lateral (
-  select count(*) as votes, coalesce(sum(x.weight), 0) as weight, array_agg(x.validator_index order by x.position) as voters
+  select count(*) as votes, (coalesce(sum(x.weight), 0)) as weight, array_agg(x.validator_index order by x.position) as voters
   from delta.ton.complaint_votes x
   where x.utime = c.utime and x.election_id = c.election_id and x.complaint_hash = c.complaint_hash) v;
 
 create or replace view delta.ton.nominator_pool_cycles as
 select e.pool_address, e.validator_address, e.cycle_start,
   (array_agg(e.balance_before order by e.utime, e.tx_lt))[1] as opening,
-  coalesce(sum(e.amount) filter (where e.type = 'reward'), 0) as rewards,
-  coalesce(sum(e.amount) filter (where e.type = 'penalty'), 0) as penalties,
-  coalesce(sum(e.amount) filter (where e.type = 'deposit'), 0) as deposits,
-  coalesce(sum(e.amount) filter (where e.type = 'withdrawal'), 0) as withdrawals,
+  (coalesce(sum(e.amount) filter (where e.type = 'reward'), 0)) as rewards,
+  (coalesce(sum(e.amount) filter (where e.type = 'penalty'), 0)) as penalties,
+  (coalesce(sum(e.amount) filter (where e.type = 'deposit'), 0)) as deposits,
+  (coalesce(sum(e.amount) filter (where e.type = 'withdrawal'), 0)) as withdrawals,
   (array_agg(e.balance_after order by e.utime desc, e.tx_lt desc))[1] as closing, count(*) as events
 from (
   select x.pool_address, x.validator_address, x.utime, x.tx_lt, x.type, x.amount, x.balance_before, x.balance_after,

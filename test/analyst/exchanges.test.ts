@@ -304,7 +304,7 @@ describe('dex_liquidity', () => {
     );
     const rows =
       await store.ask(`select day, asset_1, amount_1, amount_1_raw, asset_2, amount_2, amount_2_raw, value_ton,
-      jetton_units(pool, lp_amount_raw) as lp, lp_amount from dex_liquidity`);
+      trim_scale(jetton_units(pool, lp_amount_raw)) as lp, trim_scale(lp_amount) as lp_amount from dex_liquidity`);
     const worth = (row: Printed, side: 1 | 2): number => {
       if (row[`amount_${side}_raw`] === null) return 0;
       const asset = String(row[`asset_${side}`]);

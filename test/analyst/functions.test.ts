@@ -206,7 +206,7 @@ test('jetton_units, accounts and jetton_events know decimals by one rule: the ma
     { master: null, metadata: null, is: null },
   ] as const;
   const addressOf = (place: number) => `0:${String(place).padStart(64, 'A')}`;
-  const amount = '123456789012345678901234567890';
+  const amount = '12345678901234567891';
   await client.query(`begin; create table etl_partitions.jetton_burns_probe partition of ton.jetton_burns
     for values from ('2026-01-01Z') to ('2026-02-01Z')`);
   for (const [place, { master, metadata }] of kinds.entries()) {
@@ -228,7 +228,7 @@ test('jetton_units, accounts and jetton_events know decimals by one rule: the ma
     );
   }
   const { rows } = await client.query<Record<string, string>>(
-    `select e.lt::int as place, jetton_units(lower(e.jetton_master), e.amount_raw) as units, e.amount, a.token_decimals, s.amount as stated
+    `select e.lt::int as place, jetton_units(lower(e.jetton_master), e.amount_raw) as units, trim_scale(e.amount) as amount, a.token_decimals, s.amount as stated
      from ton.jetton_events e left join ton.accounts a on a.address = e.jetton_master
      join account_statement('${addressOf(99)}', '2026-01-01Z', '2026-02-01Z') s on s.jetton_master = e.jetton_master order by e.lt`,
   );

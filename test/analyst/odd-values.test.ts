@@ -165,6 +165,35 @@ test('no view raises an error for a value that a row may hold', async () => {
   expect(failed).toEqual([]);
 });
 
+test('numbers of views have the digits that clients read, and what has more is null beside the exact amount', async () => {
+  const unbounded = await store.database.rows(
+    sql`select c.relname || '.' || a.attname as relation from pg_class c join pg_attribute a on a.attrelid = c.oid
+        where c.relnamespace = 'ton'::regnamespace and c.relkind = 'v' and a.atttypid = 'numeric'::regtype and a.atttypmod = -1`,
+    Relation,
+  );
+  // Of 256 bits.
+  expect(unbounded).toEqual([{ relation: 'nft_metadata.nft_index' }]);
+  const edge = (text: string) => ({ text, fits: `-${text}` });
+  const edges = await store.database.rows(
+    sql`select etl.fit(x, scale)::text as text, etl.fit(-x, scale)::text as fits
+        from (values (repeat('9', 38)::numeric, 0), (repeat('9', 38)::numeric + 0.5, 0), (repeat('9', 20)::numeric, 18),
+          (repeat('9', 20)::numeric + 0.9999999999999999995, 18), ('NaN', 0), ('Infinity', 6), (null, 9)) v (x, scale)`,
+    z.object({ text: z.string().nullable(), fits: z.string().nullable() }),
+  );
+  const none = { text: null, fits: null };
+  expect(edges).toEqual([
+    edge('9'.repeat(38)),
+    none,
+    edge(`${'9'.repeat(20)}.${'0'.repeat(18)}`),
+    ...[none, none, none, none],
+  ]);
+  const large = await store.database.rows(
+    sql`select amount::text as text, amount_raw::text as fits from ton.jetton_events where amount_raw = repeat('9', 38)::numeric limit 1`,
+    z.object({ text: z.string().nullable(), fits: z.string() }),
+  );
+  expect(large).toEqual([{ text: null, fits: '9'.repeat(38) }]);
+});
+
 test('swaps name accounts in the form of the tables, whatever the form in details', async () => {
   const hex = '83dfd552e63729b472fcbcc8c45ebcc6691702558b68ec7527e1ba403a0f31a8';
   const raw = `0:${hex.toUpperCase()}`;

@@ -8,7 +8,7 @@ import {
   type PgColumnBuilderBase,
   type PgTable,
 } from 'drizzle-orm/pg-core';
-import { int8, moment, describe, etl } from '../describe.ts';
+import { amount, int8, moment, describe, etl } from '../describe.ts';
 
 /**
  * The rows of a report for the days of etl.closed_days, in the report's own columns, so that reading them needs no
@@ -40,13 +40,16 @@ function kept(report: string, columns: Readonly<Record<string, PgColumnBuilderBa
   return table;
 }
 
+/** With the digits that clients read. */
+const decimal = (scale: number) => numeric({ precision: 38, scale });
+
 export const keptDailyActivity = kept('daily_activity', {
   transactions: int8(),
   aborted: int8(),
   accounts: int8(),
   messages: int8(),
-  value: numeric(),
-  fees: numeric(),
+  value: amount(),
+  fees: amount(),
   traces: int8(),
   blocks: int8(),
   bounced: int8(),
@@ -57,19 +60,19 @@ export const keptHourlyActivity = kept('hourly_activity', {
   transactions: int8(),
   aborted: int8(),
   accounts: int8(),
-  fees: numeric(),
+  fees: amount(),
 });
 
 export const keptActiveWallets = kept('active_wallets', { wallets: int8(), messages: int8() });
 
 export const keptFeesByPart = kept('fees_by_part', {
-  storage: numeric(),
-  gas: numeric(),
-  action: numeric(),
-  bounce: numeric(),
-  import: numeric(),
-  total: numeric(),
-  forward: numeric(),
+  storage: amount(),
+  gas: amount(),
+  action: amount(),
+  bounce: amount(),
+  import: amount(),
+  total: amount(),
+  forward: amount(),
 });
 
 export const keptFailedTransactions = kept('failed_transactions', {
@@ -78,7 +81,7 @@ export const keptFailedTransactions = kept('failed_transactions', {
   code: integer(),
   transactions: int8(),
   accounts: int8(),
-  fees: numeric(),
+  fees: amount(),
   bounced: int8(),
 });
 
@@ -87,8 +90,8 @@ export const keptGasByContract = kept('gas_by_contract', {
   code_hash: text(),
   runs: int8(),
   failed: int8(),
-  gas_used: numeric(),
-  gas_fees: numeric(),
+  gas_used: amount(),
+  gas_fees: amount(),
 });
 
 export const keptMessageDelays = kept('message_delays', {
@@ -97,9 +100,9 @@ export const keptMessageDelays = kept('message_delays', {
   to_workchain: integer(),
   to_shard: text(),
   messages: int8(),
-  mean_seconds: numeric(),
-  median_seconds: numeric(),
-  longest_seconds: numeric(),
+  mean_seconds: decimal(6),
+  median_seconds: decimal(6),
+  longest_seconds: decimal(6),
 });
 
 export const keptJettonFlows = kept('jetton_flows', {
@@ -107,9 +110,9 @@ export const keptJettonFlows = kept('jetton_flows', {
   transfers: int8(),
   senders: int8(),
   receivers: int8(),
-  amount: numeric(),
-  minted: numeric(),
-  burned: numeric(),
+  amount: amount(),
+  minted: amount(),
+  burned: amount(),
 });
 
 export const keptDailyChanges = kept(
@@ -119,8 +122,8 @@ export const keptDailyChanges = kept(
     jetton_wallet: text(),
     asset: text(),
     changes: int8(),
-    change_raw: numeric(),
-    balance_raw: numeric(),
+    change_raw: amount(),
+    balance_raw: amount(),
   },
   'account',
 );
@@ -131,10 +134,10 @@ export const keptDexVolume = kept('dex_volume', {
   jetton_master: text(),
   swaps: int8(),
   accounts: int8(),
-  bought: numeric(),
-  sold: numeric(),
-  volume: numeric(),
-  jettons: numeric(),
+  bought: amount(),
+  sold: amount(),
+  volume: amount(),
+  jettons: amount(),
 });
 
 /** What was paid for an asset in a period. Prices are computed from it. */
@@ -142,11 +145,11 @@ const traded = () => ({
   asset: text(),
   trades: int8(),
   traders: int8(),
-  ton: numeric(),
-  ton_amount: numeric(),
-  usd: numeric(),
-  usd_amount: numeric(),
-  ton_usd: numeric(),
+  ton: amount(),
+  ton_amount: amount(),
+  usd: decimal(6),
+  usd_amount: amount(),
+  ton_usd: decimal(24),
 });
 
 export const keptHourlyTrades = kept('hourly_trades', { hour: moment(), ...traded() }, 'asset');
@@ -162,15 +165,15 @@ export const keptDailyLegs = kept(
     router: text(),
     trader: text(),
     sold: text(),
-    sold_raw: numeric(),
+    sold_raw: amount(),
     bought: text(),
-    bought_raw: numeric(),
-    volume_ton: numeric(),
-    volume_usd: numeric(),
+    bought_raw: amount(),
+    volume_ton: decimal(9),
+    volume_usd: decimal(6),
     leg: integer(),
     legs: integer(),
     referral: text(),
-    query_id: numeric(),
+    query_id: amount(),
     trace_id: text(),
     action_id: text(),
     start_utime: moment(),

@@ -1,5 +1,6 @@
 import { mix32 } from '../../random.ts';
 import { succeeded, type NetworkAction, type Leg } from './made-action.ts';
+import { domainBidFor } from '../entities/offer.ts';
 import { call } from './call-details.ts';
 import * as m from './members.ts';
 import { fill, type MembersShape } from './members.ts';
@@ -250,6 +251,7 @@ export function contractActions(leg: Leg): NetworkAction[] {
   const called = action(leg, 'call_contract', () => call(leg.world, leg.message));
   if (leg.world.isPool(leg.world.messages.destination.get(leg.message)))
     return [dice < 60 ? shaped(leg, 'stake_deposit', DEPOSIT) : shaped(leg, 'stake_withdrawal', WITHDRAWAL)];
+  if (domainBidFor(leg.world, leg.message) !== undefined) return [shaped(leg, 'auction_bid', DOMAIN_BID)];
   if (dice < 35) return [called];
   if (dice < 38) return [{ ...action(leg, 'unknown', unknownDetails), success: null }];
   const shapes = dice < 60 ? BASIC_SHAPES : dice < 82 ? COMPOSITE_SHAPES : MARKET_SHAPES;
@@ -335,6 +337,15 @@ const BASIC = {
     amount: m.maybe(m.value),
   },
 } as const satisfies Readonly<Record<string, MembersShape>>;
+
+/** A bid for a domain: the item is its own auction. */
+const DOMAIN_BID: MembersShape = {
+  ...BASIC.auction_bid,
+  auction: m.domain.item,
+  nft_item: m.domain.item,
+  nft_collection: m.domain.collection,
+  nft_item_index: m.domain.index,
+};
 
 const BASIC_SHAPES: readonly (readonly [string, MembersShape])[] = Object.entries(BASIC);
 

@@ -1,7 +1,15 @@
 import { SLOTS } from '../chain/tables/accounts.ts';
 import { queryId } from '../../json/comment.ts';
 import { mix32 } from '../../random.ts';
-import { offerDetails, offeredItem, partiesOf, saleAddress } from '../entities/offer.ts';
+import {
+  auctionedDomain,
+  domainBidFor,
+  DOMAINS,
+  offerDetails,
+  offeredItem,
+  partiesOf,
+  saleAddress,
+} from '../entities/offer.ts';
 import type { Leg } from './made-action.ts';
 
 /** Makes the value of one member of an action's details; `position` tells members of one kind apart. */
@@ -55,6 +63,16 @@ export const { item, collection, index } = membersOf((leg) =>
 /** Some item that is for sale, or in an auction. */
 export const sold = membersOf((leg) => offeredItem(leg.world, 'getgems_sale', dice(leg, 0)));
 export const auctioned = membersOf((leg) => offeredItem(leg.world, 'getgems_auction', dice(leg, 0)));
+
+const domainOf = ({ world, message }: Leg): string =>
+  auctionedDomain(world, domainBidFor(world, message) ?? 0);
+
+/** The domain that a message bids for. */
+export const domain = {
+  item: (leg: Leg) => `0:${domainOf(leg)}`,
+  collection: () => DOMAINS,
+  index: (leg: Leg) => String(BigInt(`0x${domainOf(leg)}`)),
+} as const;
 
 const senderOf = ({ world, message }: Leg): number => world.messages.source.get(message);
 const isWallet = ({ world, message }: Leg): boolean =>

@@ -2,6 +2,7 @@ import type { BocMaker } from '../chain/boc.ts';
 import { accountStateJson } from '../../json/account-state-json.ts';
 import { addressBook } from '../../json/address-book-json.ts';
 import { mix32 } from '../../random.ts';
+import { auctionedDomain } from './offer.ts';
 import type { WorldState } from './world-state.ts';
 
 export interface AccountStateFullJson {
@@ -269,21 +270,27 @@ export interface DnsAuctionJson {
   readonly finished: boolean;
 }
 
-/** The auction of a domain named for a wallet, if it has one: bids come every ten minutes, and the last one leads. */
-export function dnsAuction({ world }: WorldState, wallet: number, now: number): DnsAuctionJson | undefined {
-  const { accounts, options } = world;
-  if (accounts.role(wallet) !== 'wallet' || mix32(wallet + 7) % 10 !== 0) return undefined;
-  const bids = Math.floor(Math.max(0, now - options.start) / 600);
-  const end = options.start + (mix32(wallet) % 7200);
+/** The auction of the domain that is named for a wallet: the highest bid leads, and each one prolongs it. */
+export function dnsAuction(
+  { world }: WorldState,
+  wallet: number,
+  bids: readonly number[],
+  now: number,
+): DnsAuctionJson {
+  const { accounts, messages, transactions } = world;
+  const utimeOf = (row: number | undefined) => world.utimeOf(row ?? 0);
+  const inOrder = bids.map((row) => transactions.inMessage.get(row));
+  const leading = inOrder.reduce((most, one) =>
+    messages.value.get(one) > messages.value.get(most) ? one : most,
+  );
+  const end = utimeOf(bids.at(-1)) + (mix32(wallet) % 2 === 0 ? 300 : 3600);
   return {
-    nft_item_address: `0:${world.hashes('auctioned domain').hex(wallet)}`,
+    nft_item_address: `0:${auctionedDomain(world, wallet)}`,
     domain: `auction${wallet}.ton`,
-    max_bid_address: accounts.address(
-      accounts.account('wallet', mix32(wallet + bids) % Math.min(20, accounts.wallets)),
-    ),
-    max_bid_amount: String(1_000_000_000n * BigInt(10 + bids + (wallet % 90))),
+    max_bid_address: accounts.address(messages.source.get(leading)),
+    max_bid_amount: String(messages.value.get(leading)),
     auction_end_time: String(end),
-    last_fill_up_time: String(options.start - 3600),
+    last_fill_up_time: String(utimeOf(bids[0])),
     finished: end <= now,
   };
 }

@@ -102,8 +102,8 @@ function entitiesOf(state: WorldState, bocs: BocMaker, now: number): Entities {
         .sort((a, b) => a.domain.length - b.domain.length || (a.domain < b.domain ? -1 : 1)),
     ),
     dnsAuctions: once(() =>
-      state.order
-        .flatMap((one) => accounts.dnsAuction(state, one, now) ?? [])
+      [...state.bids]
+        .map(([wallet, bids]) => accounts.dnsAuction(state, wallet, bids, now))
         .sort((a, b) => Number(a.auction_end_time) - Number(b.auction_end_time)),
     ),
   };

@@ -121,3 +121,19 @@ function telemint(index: number, bidder: string): object {
     ...royalty,
   };
 }
+
+/** The collection of the domains below .ton. */
+export const DOMAINS = '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF';
+
+/** The wallet for which the domain is named that a message bids for; undefined if it is no such bid. */
+export function domainBidFor(world: World, message: number): number | undefined {
+  const { accounts, messages } = world;
+  const dice = mix32(message + 31);
+  if (messages.opOf(message) !== 'call' || dice % 25 !== 0) return undefined;
+  if (world.isPool(messages.destination.get(message))) return undefined;
+  return accounts.account('wallet', (dice >>> 8) % Math.min(30, accounts.wallets));
+}
+
+/** The item of the domain that is named for a wallet, in hex: its index, and its own auction. */
+export const auctionedDomain = ({ hashes }: World, wallet: number): string =>
+  hashes('auctioned domain').hex(wallet);

@@ -3,6 +3,7 @@ import type { Role } from '../chain/tables/accounts.ts';
 import { isLpMaster } from '../chain/exchanges.ts';
 import { nftReceiver } from '../chain/generate/reactions.ts';
 import type { World } from '../chain/world.ts';
+import { domainBidFor } from './offer.ts';
 
 /** The state of a generated network's accounts at one moment: replayed from the visible transactions. */
 export class WorldState {
@@ -11,6 +12,8 @@ export class WorldState {
   readonly last = new Map<number, number>();
   /** Accounts in the order in which the index met them: an id that only grows. */
   readonly order: number[] = [];
+  /** The bids for the domain that is named for a wallet: rows of transactions. */
+  readonly bids = new Map<number, number[]>();
   private readonly tokens = new Map<number, number>();
   private readonly supplies = new Map<number, number>();
   private readonly owners = new Map<number, number>();
@@ -28,6 +31,9 @@ export class WorldState {
     if (!this.last.has(account)) this.order.push(account);
     this.last.set(account, row);
     if (transactions.kindOf(row) !== 'ok') return;
+    const message = transactions.inMessage.get(row);
+    const wallet = message === NONE ? undefined : domainBidFor(this.world, message);
+    if (wallet !== undefined) this.bids.set(wallet, [...(this.bids.get(wallet) ?? []), row]);
     const role = accounts.role(account);
     if (role === 'jetton_wallet') this.moveTokens(account, row);
     if (role === 'nft_item') this.moveItem(account, row);
