@@ -173,8 +173,7 @@ interface InFlightOptions {
 }
 
 export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
-  const bodies = new PQueue({ concurrency: BODIES });
-  const brief = new PQueue({ concurrency: BRIEF });
+  const [bodies, brief] = [new PQueue({ concurrency: BODIES }), new PQueue({ concurrency: BRIEF })];
   const latency = createLatency();
   const [backoff, reading] = [createBackoff(), new PQueue({ concurrency: 1 })];
   let count = 0;
