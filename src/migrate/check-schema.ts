@@ -10,11 +10,6 @@ import { partitions } from '../tables/etl/pages.ts';
 const Column = z.object({ table: z.string(), column: z.string(), type: z.string(), required: z.boolean() });
 const Index = z.object({ name: z.string(), valid: z.boolean() });
 
-/** Types that Postgres prints differently from Drizzle. */
-const TYPES: ReadonlyMap<string, string> = new Map([
-  ['timestamp (0) with time zone', 'timestamp(0) with time zone'],
-]);
-
 /**
  * Compares the live schema with the migrations, and returns a sentence for each difference. Names and types are queried in
  * a way that does not depend on `search_path` and `quote_all_identifiers`, which a role or database may set.
@@ -139,8 +134,9 @@ function columnDifferences(table: PgTable, live: readonly z.infer<typeof Column>
   ];
 }
 
+/** The type as Postgres prints it, which has fewer spaces: `timestamp(0)`, `numeric(38,0)`. */
 function typeOf(declared: string): string {
-  return TYPES.get(declared) ?? declared;
+  return declared.replace(' (', '(').replace(', ', ',');
 }
 
 function indexesOf(table: PgTable): string[] {

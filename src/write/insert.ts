@@ -196,9 +196,8 @@ function isDirect({ facts }: Target): boolean {
 }
 
 /**
- * A message hardly ever takes longer to reach its receiver. One that was sent in the last seconds of a lease, and is not
- * received on the same page, may be stored already: the reader of the next lease stores it with the transaction that
- * received it.
+ * A message hardly ever takes longer to reach its receiver. One that was sent in the last seconds of a lease may be
+ * stored already, unless the same page has its receiver: the reader of the next lease stores it, too.
  */
 const LONGEST_WAY_SECONDS = 30;
 

@@ -167,7 +167,7 @@ const VERBATIM: Readonly<Record<CopyColumn['kind'], readonly MemberKind[]>> = {
 interface Compiled {
   /** The text of the row's key, as in `distinctRows`. */
   readonly key: (record: unknown, given: object) => string;
-  /** The number of records that contain the row: a message is sent by one and received by one. 0 if nobody shares it. */
+  /** How many records contain the row: one sends a message, and one receives it. 0 in a table whose rows have one record. */
   readonly ends: (record: unknown, given: object) => number;
   /** A bit for each column that may be filled later and has a value. */
   readonly filled: (record: unknown, given: object, extra: unknown) => number;

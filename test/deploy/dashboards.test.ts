@@ -54,7 +54,7 @@ test('prices have no more digits than the decimals of clients', async () => {
   );
   expect(wide).toEqual([]);
   expect(await store.ask('select etl.as_price(2e-12 / 3) as price')).toEqual([
-    { price: '0.000000000000666666666666666667' },
+    { price: '0.000000000000666666666667' },
   ]);
 });
 

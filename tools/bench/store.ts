@@ -28,7 +28,7 @@ export interface BenchServer {
   create(name: string, span?: Range): Promise<BenchStore>;
   /** The URL of an empty database, without the schema. */
   createEmpty(name: string): Promise<string>;
-  /** Removes a database that nobody uses, by its URL, and writes all that is left to be written. */
+  /** Removes a database that is not used any more, by its URL, and writes all that is left to be written. */
   remove(url: string): Promise<void>;
   /** The CPU cost of all its processes so far; 0 if the system does not report it. */
   cpuSeconds(): Promise<number>;
