@@ -196,8 +196,8 @@ function isDirect({ facts }: Target): boolean {
 }
 
 /**
- * A message hardly ever takes longer to reach its receiver. One that was sent in the last seconds of a lease may be
- * stored already, unless the same page has its receiver: the reader of the next lease stores it, too.
+ * A message hardly ever takes longer to reach its receiver. If one is sent in the last seconds of a lease and received
+ * in the next lease, the reader of that lease stores it, too, perhaps first.
  */
 const LONGEST_WAY_SECONDS = 30;
 
