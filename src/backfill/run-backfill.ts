@@ -1,7 +1,7 @@
 import { readUnfit, type Unfit } from '../read/quarantined.ts';
 import { type RunContext, noTurns } from '../crawl/collections/walk-context.ts';
 import { type CrawlContext, alsoOnPage } from '../crawl/crawl-context.ts';
-import { type Planner, missingOf, delayedOf, streamOf } from '../crawl/streams/planner.ts';
+import { type Planner, missingOf, delayedOf, streamOf, streamsOf } from '../crawl/streams/planner.ts';
 import { backfill, type CrawlOptions } from '../crawl/streams/read-leases.ts';
 import {
   findReadablePart,
@@ -16,6 +16,7 @@ import {
   endPauses,
   readCoverage,
   readAllRefused,
+  readMissing,
   type RefusedSpan,
   isGap,
 } from '../ledger/stored-coverage.ts';
@@ -110,6 +111,7 @@ async function cover(
     progress.end();
     const isRead =
       covered.missing.size === 0 &&
+      covered.unnamed.size === 0 &&
       covered.stoppedBy === undefined &&
       heldByGap === undefined &&
       !lacksOldEnd(run, range, covered.delayed);
@@ -231,6 +233,8 @@ export interface Covered {
   readonly missing: ReadonlyMap<string, readonly Range[]>;
   /** Endpoints that the server does not have, by dataset. */
   readonly absent: ReadonlyMap<string, string>;
+  /** Datasets that are read pool by pool, if no pool is known, with the dataset that would name pools. */
+  readonly unnamed: ReadonlyMap<string, string>;
   /** Ranges that the API refused, with the reason and the time of the next attempt. */
   readonly refused: readonly RefusedSpan[];
   /** Ranges that cannot be read yet, by dataset: their endpoint lags behind the chain. */
@@ -269,14 +273,15 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
   const absent = await absentOf(options, missing);
   missing = new Map([...missing].filter(([dataset]) => !absent.has(dataset)));
   const delayed = delayedOf(datasets, range, watermark);
-  const { refused, outcomes, unfit } = await outlastDatabase(waiting, async () => ({
+  const { unnamed, refused, outcomes, unfit } = await outlastDatabase(waiting, async () => ({
+    unnamed: await unnamedOf(options),
     refused: (await readAllRefused(context.database)).filter(
       (one) => (missing.has(one.dataset) || isGap(one)) && common(one.span, [range]).length > 0,
     ),
     outcomes: await closeEstimates(context.database, range, [...missing.keys()]),
     unfit: await readUnfit(context.database, datasets, range),
   }));
-  return { missing, absent, refused, delayed, stoppedBy, outcomes, unfit };
+  return { missing, absent, unnamed, refused, delayed, stoppedBy, outcomes, unfit };
 }
 
 /** The endpoints that the server lacks, of datasets that were not chosen by name and were never read. */
@@ -292,6 +297,18 @@ async function absentOf(
     if (await lacksEndpoint(context.api, path, stop.leaving)) absent.set(dataset.name, path);
   }
   return absent;
+}
+
+/** The datasets of which no pool is known, although pools of the range may exist: their source has not been read. */
+async function unnamedOf({ context, datasets, jobs, range }: CoverOptions): Promise<Map<string, string>> {
+  const unnamed = new Map<string, string>();
+  for (const dataset of datasets) {
+    const source = jobs.find(({ name }) => name === dataset.job.scopes?.seenIn.dataset);
+    if (source === undefined || (await streamsOf(context.database, dataset)).length > 0) continue;
+    const unread = await readMissing(context.database, streamOf(source), [range]);
+    if (unread.length > 0) unnamed.set(dataset.name, source.name);
+  }
+  return unnamed;
 }
 
 /** Rechecks the known gaps. If no blocks are crawled that would show gaps, it also looks for new ones. */

@@ -146,13 +146,17 @@ interface Verdict {
 
 function printCovered(
   say: (line: string) => void,
-  { missing, absent, refused, delayed, stoppedBy, outcomes, unfit }: Covered,
+  { missing, absent, unnamed, refused, delayed, stoppedBy, outcomes, unfit }: Covered,
   { verdict, now, datasets }: Verdict,
 ): void {
   if (stoppedBy !== undefined) reportError(stoppedBy);
   for (const [dataset, ranges] of missing) say(missingLine(dataset, ranges));
   for (const one of refused) say(isGap(one) ? gapLine(one, now) : refusedLine(one, now));
   for (const [dataset, path] of absent) say(absentLine(dataset, path));
+  for (const [dataset, source] of unnamed)
+    say(
+      `missing   ${dataset}: no pool is known. Read ${source}, which names pools, or add one with \`watch add\``,
+    );
   if (delayed.size > 0) say(cutLine(delayed));
   printVerdict(say, verdict, unfit);
   for (const each of outcomes) say(outcomeLine(each, holderOf(each.dataset, datasets)));

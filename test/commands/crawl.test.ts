@@ -171,6 +171,23 @@ describe('backfill', () => {
     expect(code).toBe(3);
   });
 
+  test('of pools that nothing has named, nothing is claimed; what names them, or a person, ends that', async () => {
+    await serve();
+    const read = (only: string) =>
+      cli.ask(['backfill', '--from', '2026-05-01', '--to', '2026-05-01T00:15Z', '--only', only], settings());
+    const unnamed = await read('nominator_pool_events');
+    expect(unnamed.code).toBe(3);
+    expect(unnamed.stdout).toMatch(
+      /missing +nominator_pool_events: no pool is known.*validator_events[^]*incomplete/,
+    );
+    expect(await read('validator_events')).toMatchObject({ code: 0 });
+    expect(await read('nominator_pool_events')).toMatchObject({ code: 0 });
+    await store.close();
+    store = await openTestStore();
+    expect(await cli.ask(['watch', 'add', `-1:${'3'.repeat(64)}`], settings())).toMatchObject({ code: 0 });
+    expect(await read('nominator_pool_events')).toMatchObject({ code: 0 });
+  });
+
   test('a range that the network has not reached is not claimed', async () => {
     await serve();
     const { code, stdout } = await cli.ask(
