@@ -51,10 +51,14 @@ create or replace macro etl.to_numeric(value) as case
   when regexp_full_match(value, '[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?') then try_cast(value as decimal(38,0))
 end;
 create or replace macro ton.nano_to_ton(nanotons) as nanotons * 0.000000001;
--- Whole units and prices are doubles here: DuckDB's decimals do not have enough digits.
-create or replace macro etl.units(amount, decimals) as amount / pow(10, case when decimals between 0 and 300 then decimals end);
+-- Whole units and prices are doubles here: DuckDB's decimals do not have enough digits. The bounds are those of the database.
+create or replace macro etl.as_raw(amount) as case when abs(amount) < 1e38 then amount end;
+create or replace macro etl.as_ton(amount) as case when abs(amount) < 1e29 then amount end;
+create or replace macro etl.as_units(amount) as case when abs(amount) < 1e20 then amount end;
+create or replace macro etl.units(amount, decimals) as
+  etl.as_units(amount / pow(10, case when decimals between 0 and 300 then decimals end));
 create or replace macro etl.rounded(amount) as try_cast(round(amount) as decimal(28,0));
-create or replace macro etl.as_price(price) as case when abs(price) < 0.001 then price else round(price, 18) end;
+create or replace macro etl.as_price(price) as case when abs(price) < 1e14 then round(price::double, 24) end;
 create or replace macro etl.as_usd(amount) as try_cast(amount as decimal(38,6));
 create or replace macro etl.nanotons_each(ton, ton_amount, usd, usd_amount, ton_usd) as
   (coalesce(ton, 0) + coalesce(1000000000 * usd / ton_usd, 0))

@@ -53,10 +53,14 @@ create or replace macro etl.to_numeric(value) as case
   when regexp_full_match(value, '[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?') then try_cast(value as decimal(38,0))
 end;
 create or replace macro ton.nano_to_ton(nanotons) as nanotons * 0.000000001;
--- Whole units and prices are doubles here: DuckDB's decimals do not have enough digits.
-create or replace macro etl.units(amount, decimals) as amount / pow(10, case when decimals between 0 and 300 then decimals end);
+-- Whole units and prices are doubles here: DuckDB's decimals do not have enough digits. The bounds are those of the database.
+create or replace macro etl.as_raw(amount) as case when abs(amount) < 1e38 then amount end;
+create or replace macro etl.as_ton(amount) as case when abs(amount) < 1e29 then amount end;
+create or replace macro etl.as_units(amount) as case when abs(amount) < 1e20 then amount end;
+create or replace macro etl.units(amount, decimals) as
+  etl.as_units(amount / pow(10, case when decimals between 0 and 300 then decimals end));
 create or replace macro etl.rounded(amount) as try_cast(round(amount) as decimal(28,0));
-create or replace macro etl.as_price(price) as case when abs(price) < 0.001 then price else round(price, 18) end;
+create or replace macro etl.as_price(price) as case when abs(price) < 1e14 then round(price::double, 24) end;
 create or replace macro etl.as_usd(amount) as try_cast(amount as decimal(38,6));
 create or replace macro etl.nanotons_each(ton, ton_amount, usd, usd_amount, ton_usd) as
   (coalesce(ton, 0) + coalesce(1000000000 * usd / ton_usd, 0))
@@ -570,10 +574,10 @@ select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees
 from etl.open_days d,
 lateral (
   select count(*) as transactions, count(*) filter (where x.aborted) as aborted, count(distinct x.account) as accounts,
-    (sum(x.total_fees)) as fees, count(*) filter (where x.aborted and x.bounce_type = 'ok') as bounced
+    etl.as_raw(sum(x.total_fees)) as fees, count(*) filter (where x.aborted and x.bounce_type = 'ok') as bounced
   from ton.transactions x where x.day = d.day having count(*) > 0) t,
 lateral (
-  select count(*) as messages, (sum(x.value)) as value
+  select count(*) as messages, etl.as_raw(sum(x.value)) as value
   from ton.messages x where x.day = d.day) m,
 lateral (select count(*) as traces from ton.traces x where x.day = d.day) c,
 lateral (select count(*) as blocks from ton.blocks x where x.day = d.day) b
@@ -586,7 +590,7 @@ select d.day, t.hour, t.transactions, t.aborted, t.accounts, t.fees
 from etl.open_days d,
 lateral (
   select date_trunc('hour', x.utime, 'UTC') as hour, count(*) as transactions, count(*) filter (where x.aborted) as aborted,
-    count(distinct x.account) as accounts, (sum(x.total_fees)) as fees
+    count(distinct x.account) as accounts, etl.as_raw(sum(x.total_fees)) as fees
   from ton.transactions x where x.day = d.day group by 1) t
 where d.relation = 'hourly_activity';
 
@@ -604,8 +608,8 @@ where d.relation = 'active_wallets';
 create or replace view ton.active_wallets as select *, false as certified from etl.open_active_wallets;
 
 create or replace view etl.open_fees_by_part as
-select d.day, (f.storage) as storage, (f.gas) as gas, (f.action) as action, (f.bounce) as bounce,
-  (f.total - f.storage - f.gas - f.action - f.bounce) as import, (f.total) as total, (m.forward) as forward
+select d.day, etl.as_raw(f.storage) as storage, etl.as_raw(f.gas) as gas, etl.as_raw(f.action) as action, etl.as_raw(f.bounce) as bounce,
+  etl.as_raw(f.total - f.storage - f.gas - f.action - f.bounce) as import, etl.as_raw(f.total) as total, etl.as_raw(m.forward) as forward
 from etl.open_days d,
 lateral (
   select coalesce(sum(x.storage_fees_collected), 0) + coalesce(sum(x.credit_due_fees_collected), 0) as storage,
@@ -623,7 +627,7 @@ create or replace view etl.open_failed_transactions as
 select d.day, f.phase, f.reason, f.code, f.transactions, f.accounts, f.fees, f.bounced
 from etl.open_days d,
 lateral (
-  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, (sum(x.total_fees)) as fees,
+  select x.phase, x.reason, x.code, count(*) as transactions, count(distinct x.account) as accounts, etl.as_raw(sum(x.total_fees)) as fees,
     count(*) filter (where x.bounce_type = 'ok') as bounced
   from (
     select t.account, t.total_fees, t.bounce_type,
@@ -643,7 +647,7 @@ select d.day, g.account, g.code_hash, g.runs, g.failed, g.gas_used, g.gas_fees
 from etl.open_days d,
 lateral (
   select x.account, (array_agg(x.after_code_hash order by coalesce(x.after_code_hash<>'',false) desc, x.lt desc))[1] as code_hash, count(*) as runs, count(*) filter (where not x.compute_success) as failed,
-    (sum(x.compute_gas_used)) as gas_used, (sum(x.compute_gas_fees)) as gas_fees
+    etl.as_raw(sum(x.compute_gas_used)) as gas_used, etl.as_raw(sum(x.compute_gas_fees)) as gas_fees
   from ton.transactions x where x.day = d.day and x.compute_gas_used is not null
   group by x.account) g
 where d.relation = 'gas_by_contract';
@@ -761,8 +765,8 @@ from (
 where not exists (select 1 from ton.ton_proxies p where p.address = j.jetton_master);
 
 create or replace view ton.account_ledger as
-select t.account, t.utime, t.lt, v.step, null::text as jetton_master, v.kind, (v.amount) as amount, v.counterparty,
-  (coalesce(t.before_balance, 0) + sum(v.amount) over (partition by t.account, t.utime, t.lt order by v.step)) as balance,
+select t.account, t.utime, t.lt, v.step, null::text as jetton_master, v.kind, etl.as_raw(v.amount) as amount, v.counterparty,
+  etl.as_raw(coalesce(t.before_balance, 0) + sum(v.amount) over (partition by t.account, t.utime, t.lt order by v.step)) as balance,
   t.hash as tx_hash
 from ton.transactions t,
 lateral (
@@ -780,11 +784,11 @@ lateral (
 ) v
 union all
 select j.account, j.utime, j.lt, j.step, j.jetton_master, j.kind, j.amount, j.counterparty,
-  (sum(j.amount) over (partition by j.account, j.jetton_master order by j.utime, j.lt, j.step, j.tx_hash)) as balance, j.tx_hash
+  etl.as_raw(sum(j.amount) over (partition by j.account, j.jetton_master order by j.utime, j.lt, j.step, j.tx_hash)) as balance, j.tx_hash
 from ton.jetton_movements j;
 
 create or replace view etl.open_jetton_flows as
-select d.day, j.jetton_master, j.transfers, j.senders, j.receivers, (j.amount) as amount, (j.minted) as minted, (j.burned) as burned
+select d.day, j.jetton_master, j.transfers, j.senders, j.receivers, etl.as_raw(j.amount) as amount, etl.as_raw(j.minted) as minted, etl.as_raw(j.burned) as burned
 from etl.open_days d,
 lateral (
   select m.jetton_master, count(*) filter (where m.kind = 'sent') as transfers,
@@ -823,8 +827,8 @@ left join ton.ton_proxies i on i.address = s.asset_in
 left join ton.ton_proxies o on o.address = s.asset_out;
 
 create or replace view etl.open_dex_volume as
-select d.day, s.dex, s.pool, s.jetton_master, s.swaps, s.accounts, (s.bought) as bought, (s.sold) as sold,
-  (s.volume) as volume, (s.jettons) as jettons
+select d.day, s.dex, s.pool, s.jetton_master, s.swaps, s.accounts, etl.as_raw(s.bought) as bought, etl.as_raw(s.sold) as sold,
+  etl.as_raw(s.volume) as volume, etl.as_raw(s.jettons) as jettons
 from etl.open_days d,
 lateral (
   select x.dex, x.pool, t.jetton_master, count(*) as swaps, count(distinct x.account) as accounts,
@@ -855,7 +859,7 @@ from (
 
 create or replace view ton.validator_stakes as
 select e.election_id, to_timestamp(case when e.election_id between 0 and 253402300799 then e.election_id end) as starts, e.validator_pubkey, e.stake_holder_address,
-  (coalesce(sum(e.amount) filter (where e.type = 'stake_accepted'), 0)) as stake,
+  etl.as_raw(coalesce(sum(e.amount) filter (where e.type = 'stake_accepted'), 0)) as stake,
   count(*) filter (where e.type = 'stake_accepted') as accepted, count(*) filter (where e.type = 'stake_rejected') as rejected,
   min(e.utime) as first_at, max(e.utime) as last_at
 from ton.validator_events e where e.election_id is not null
@@ -863,8 +867,8 @@ group by e.election_id, e.validator_pubkey, e.stake_holder_address;
 
 create or replace view ton.validator_income as
 select max(m.election_id) as election_id, to_timestamp(max(case when m.election_id between 0 and 253402300799 then m.election_id end)) as starts, m.stake_holder_address,
-  count(m.election_id) as elections, (sum(m.stake)) as stake, (sum(m.returned)) as returned,
-  (sum(m.returned) - sum(m.stake)) as reward,
+  count(m.election_id) as elections, etl.as_raw(sum(m.stake)) as stake, etl.as_raw(sum(m.returned)) as returned,
+  etl.as_raw(sum(m.returned) - sum(m.stake)) as reward,
   max(m.at) filter (where m.returned is not null) as returned_at
 from (
   select x.*, count(x.returned) over (
@@ -889,17 +893,17 @@ select c.utime, c.election_id, c.complaint_hash, c.validator_pubkey, c.stake_hol
   c.approved_percent, v.votes, v.weight, v.voters
 from ton.validator_complaints c,
 lateral (
-  select count(*) as votes, (coalesce(sum(x.weight), 0)) as weight, array_agg(x.validator_index order by x.position) as voters
+  select count(*) as votes, etl.as_raw(coalesce(sum(x.weight), 0)) as weight, array_agg(x.validator_index order by x.position) as voters
   from ton.complaint_votes x
   where x.utime = c.utime and x.election_id = c.election_id and x.complaint_hash = c.complaint_hash) v;
 
 create or replace view ton.nominator_pool_cycles as
 select e.pool_address, e.validator_address, e.cycle_start,
   (array_agg(e.balance_before order by e.utime, e.tx_lt))[1] as opening,
-  (coalesce(sum(e.amount) filter (where e.type = 'reward'), 0)) as rewards,
-  (coalesce(sum(e.amount) filter (where e.type = 'penalty'), 0)) as penalties,
-  (coalesce(sum(e.amount) filter (where e.type = 'deposit'), 0)) as deposits,
-  (coalesce(sum(e.amount) filter (where e.type = 'withdrawal'), 0)) as withdrawals,
+  etl.as_raw(coalesce(sum(e.amount) filter (where e.type = 'reward'), 0)) as rewards,
+  etl.as_raw(coalesce(sum(e.amount) filter (where e.type = 'penalty'), 0)) as penalties,
+  etl.as_raw(coalesce(sum(e.amount) filter (where e.type = 'deposit'), 0)) as deposits,
+  etl.as_raw(coalesce(sum(e.amount) filter (where e.type = 'withdrawal'), 0)) as withdrawals,
   (array_agg(e.balance_after order by e.utime desc, e.tx_lt desc))[1] as closing, count(*) as events
 from (
   select x.pool_address, x.validator_address, x.utime, x.tx_lt, x.type, x.amount, x.balance_before, x.balance_after,
@@ -961,8 +965,8 @@ lateral (
 where l.sold_raw > 0 and l.bought_raw > 0;
 
 create or replace view etl.open_hourly_trades as
-select d.day, t.hour, t.asset, t.trades, t.traders, (t.ton) as ton, (t.ton_amount) as ton_amount,
-  etl.as_usd(t.usd) as usd, (t.usd_amount) as usd_amount, etl.as_price(t.ton_usd) as ton_usd
+select d.day, t.hour, t.asset, t.trades, t.traders, etl.as_raw(t.ton) as ton, etl.as_raw(t.ton_amount) as ton_amount,
+  etl.as_usd(t.usd) as usd, etl.as_raw(t.usd_amount) as usd_amount, etl.as_price(t.ton_usd) as ton_usd
 from etl.open_days d,
 lateral (
   select g.hour, g.asset, g.trades, g.traders, g.ton, g.ton_amount, g.usd, g.usd_amount,
@@ -979,8 +983,8 @@ where d.relation = 'hourly_trades';
 create or replace view ton.hourly_trades as select *, false as certified from etl.open_hourly_trades;
 
 create or replace view etl.open_daily_trades as
-select d.day, t.asset, t.trades, t.traders, (t.ton) as ton, (t.ton_amount) as ton_amount,
-  etl.as_usd(t.usd) as usd, (t.usd_amount) as usd_amount, etl.as_price(t.ton_usd) as ton_usd
+select d.day, t.asset, t.trades, t.traders, etl.as_raw(t.ton) as ton, etl.as_raw(t.ton_amount) as ton_amount,
+  etl.as_usd(t.usd) as usd, etl.as_raw(t.usd_amount) as usd_amount, etl.as_price(t.ton_usd) as ton_usd
 from etl.open_days d,
 lateral (
   select g.asset, g.trades, g.traders, g.ton, g.ton_amount, g.usd, g.usd_amount,
@@ -996,7 +1000,7 @@ where d.relation = 'daily_trades';
 create or replace view ton.daily_trades as select *, false as certified from etl.open_daily_trades;
 
 create or replace view etl.open_daily_changes as
-select d.day, c.account, c.jetton_wallet, c.asset, c.changes, (c.change_raw) as change_raw, c.balance_raw as balance_raw
+select d.day, c.account, c.jetton_wallet, c.asset, c.changes, etl.as_raw(c.change_raw) as change_raw, c.balance_raw as balance_raw
 from etl.open_days d,
 lateral (
   select t.account, null::text as jetton_wallet, 'TON' as asset, count(*) as changes, null::decimal(38,0) as change_raw,
@@ -1021,7 +1025,7 @@ create or replace view ton.daily_changes as select *, false as certified from et
 create or replace view etl.trade_prices as
 select p.period, p.day, p.hour, p.asset, p.symbol, (case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end) as price_ton,
   etl.as_price(case when p.is_stable then 1 when p.worth_ton is null then p.usd / p.usd_units else p.worth_ton / p.priced * p.ton_usd end) as price_usd,
-  (p.worth_ton) as volume_ton, etl.as_usd(coalesce(p.worth_ton * p.ton_usd, p.usd)) as volume_usd, p.trades, p.traders,
+  etl.as_ton(p.worth_ton) as volume_ton, etl.as_usd(coalesce(p.worth_ton * p.ton_usd, p.usd)) as volume_usd, p.trades, p.traders,
   p.trades >= 100 and p.traders >= 10 as is_liquid, p.certified
 from (
   select r.*, etl.units(r.usd_amount, r.decimals) as usd_units,
@@ -1168,12 +1172,12 @@ lateral (
   where l.utime::date = d.day) x;
 
 create or replace view ton.dex_pools as
-select d.day, x.dex, x.version, x.pool, x.asset_1, x.symbol_1, x.asset_2, x.symbol_2, x.trades, x.traders, (x.volume_ton) as volume_ton,
-  etl.as_usd(x.volume_usd) as volume_usd, (x.gained_1) as gained_1, (x.gained_2) as gained_2,
-  (x.gained_1_raw) as gained_1_raw, (x.gained_2_raw) as gained_2_raw,
+select d.day, x.dex, x.version, x.pool, x.asset_1, x.symbol_1, x.asset_2, x.symbol_2, x.trades, x.traders, etl.as_ton(x.volume_ton) as volume_ton,
+  etl.as_usd(x.volume_usd) as volume_usd, etl.as_units(x.gained_1) as gained_1, etl.as_units(x.gained_2) as gained_2,
+  etl.as_raw(x.gained_1_raw) as gained_1_raw, etl.as_raw(x.gained_2_raw) as gained_2_raw,
   x.reserve_1 as reserve_1, x.reserve_2 as reserve_2,
-  (x.reserve_1_raw) as reserve_1_raw, (x.reserve_2_raw) as reserve_2_raw,
-  x.lp_supply as lp_supply, (x.lp_supply_raw) as lp_supply_raw,
+  etl.as_raw(x.reserve_1_raw) as reserve_1_raw, etl.as_raw(x.reserve_2_raw) as reserve_2_raw,
+  x.lp_supply as lp_supply, etl.as_raw(x.lp_supply_raw) as lp_supply_raw,
   x.tvl_ton as tvl_ton, etl.as_usd(x.tvl_usd) as tvl_usd,
   etl.as_price(x.tvl_ton / nullif(x.lp_supply, 0)) as lp_price_ton,
   etl.as_price(x.tvl_usd / nullif(x.lp_supply, 0)) as lp_price_usd
@@ -1248,8 +1252,8 @@ lateral (
         order by o.jetton, o.last_transaction_lt desc) w) h) r) x;
 
 create or replace view ton.staking_prices as
-select d.day, x.provider, x.asset, coalesce(m.symbol, k.symbol) as symbol, x.deposits, x.withdrawals, (ton.nano_to_ton(x.staked)) as staked,
-  (ton.nano_to_ton(x.unstaked)) as unstaked, etl.units(x.minted, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as minted,
+select d.day, x.provider, x.asset, coalesce(m.symbol, k.symbol) as symbol, x.deposits, x.withdrawals, etl.as_ton(ton.nano_to_ton(x.staked)) as staked,
+  etl.as_ton(ton.nano_to_ton(x.unstaked)) as unstaked, etl.units(x.minted, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as minted,
   etl.units(x.burned, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as burned,
   etl.as_price(ton.nano_to_ton(x.staked + x.unstaked)
     / nullif(etl.units(x.minted + x.burned, etl.decimals_of(m.decimals, m.jetton_content, k.decimals, k.is_indexed)), 0)) as price_ton
@@ -1340,7 +1344,7 @@ left join etl.any_nft_items i on i.address = m.address and m.type = 'item';
 create or replace view ton.nft_events as
 select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, e.nft_index, e.collection_address, e.previous_owner, e.owner, e.bidder,
   ton.nano_to_ton(e.price_raw) as price, e.price_raw as price_raw, case when e.price_raw is not null then 'TON' end as payment_asset, e.sale_address,
-  e.marketplace, e.marketplace_address, (ton.nano_to_ton(e.fee)) as marketplace_fee,
+  e.marketplace, e.marketplace_address, etl.as_ton(ton.nano_to_ton(e.fee)) as marketplace_fee,
   ton.nano_to_ton(e.royalty) as royalty, e.royalty_address, e.comment, e.query_id as query_id, e.is_aborted, e.lt, e.trace_id, e.action_id, e.transaction_hash, coalesce(r.domain, q.domain) as domain
 from (
   select t.utime, 'transfer' as type, null::text as sale_type, t.nft_address, null::text as nft_index, nullif(t.nft_collection, '') as collection_address,
@@ -1394,7 +1398,7 @@ select t.account, coalesce(l.label, b.domain) as label, l.category, coalesce(s.i
   (select m.source from ton.transactions x join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
     where x.account = t.account and m.source is not null and m.value > 0 and m.bounced is not true
       and x.bounce_type is distinct from 'ok' order by x.utime, x.lt limit 1) as first_funder,
-  t.transactions, t.aborted, t.active_days, (ton.nano_to_ton(t.fees)) as fees
+  t.transactions, t.aborted, t.active_days, etl.as_ton(ton.nano_to_ton(t.fees)) as fees
 from (
   select x.account, min(x.utime) as first_seen, max(x.utime) as last_seen, coalesce(bool_or(x.prev_trans_lt = 0), false) as is_whole,
     min(x.utime) filter (where x.orig_status in ('nonexist', 'uninit') and x.end_status = 'active') as deployed_at, count(*) as transactions,
@@ -1408,7 +1412,7 @@ create or replace view ton.balances as
 select b.utime, b.utime as block_time, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) as symbol,
   etl.units(b.before_raw, etl.asset_decimals(b.asset, m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as balance_before,
   etl.units(b.after_raw, etl.asset_decimals(b.asset, m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as balance,
-  (b.before_raw) as balance_before_raw, (b.after_raw) as balance_raw, b.lt, b.step, b.transaction_hash
+  etl.as_raw(b.before_raw) as balance_before_raw, etl.as_raw(b.after_raw) as balance_raw, b.lt, b.step, b.transaction_hash
 from (
   select t.utime, t.account, 'TON' as asset, t.before_balance as before_raw, t.after_balance as after_raw, t.lt, 0 as step, t.hash as transaction_hash
   from ton.transactions t where t.after_balance is not null
@@ -1434,7 +1438,7 @@ where c.account is null and c.certified and o.owner is not null;
 create or replace view ton.daily_balances as
 select b.day, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) as symbol,
   etl.units(b.balance_raw, etl.asset_decimals(b.asset, m.decimals, m.jetton_content, k.decimals, k.is_indexed)) as balance,
-  (b.balance_raw) as balance_raw, b.day = b.changed as has_changed
+  etl.as_raw(b.balance_raw) as balance_raw, b.day = b.changed as has_changed
 from (
   with days as materialized (select d.day, d.is_open from etl.balance_days() d)
   -- Days before the first open one need no other rows than those that are kept.
@@ -1465,8 +1469,8 @@ from ton.nominator_pools p
 cross join unnest(etl.positions_in(p.active_nominators)) as n (place);
 
 create or replace view ton.vesting_unlocks as
-select v.address, v.owner_address, v.sender_address, u.unlocks_at, (ton.nano_to_ton(u.unlocked - u.before)) as amount,
-  (ton.nano_to_ton(u.unlocked)) as unlocked
+select v.address, v.owner_address, v.sender_address, u.unlocks_at, etl.as_ton(ton.nano_to_ton(u.unlocked - u.before)) as amount,
+  etl.as_ton(ton.nano_to_ton(u.unlocked)) as unlocked
 from (
   select c.*, div(c.total_duration, c.unlock_period)::bigint as periods, div(c.cliff_duration, c.unlock_period)::bigint as at_cliff
   from ton.vesting_contracts c

@@ -243,8 +243,8 @@ export const POSTGRES_ONLY: Replacements = [
   // These only steer the planner of Postgres, or limit the partitions that it reads.
   [/ offset 0\b/g, ''],
   [/ collate "C"/g, ''],
-  // Bounds of numbers, which each engine sets in its own way.
-  [/::numeric\(38,\d+\)|\betl\.as_(?:raw|ton|units)(?=\()/g, ''],
+  // Each engine has numbers of its own.
+  [/::numeric\(38,\d+\)/g, ''],
   // Rows that all say the same: Postgres stops at the first one.
   [/\bselect r\.source from ([^;]*?) limit 1\)/g, 'select max(r.source) from $1)'],
   [/\s+and (\w\.(?:utime|refused_at)) >= (\w)\.utime and \1 < \2\.utime \+ interval '1 day'/g, ''],

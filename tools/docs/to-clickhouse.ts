@@ -5,6 +5,7 @@ import { RAW_ADDRESS, VALUE } from './engine-words.ts';
 const WORDS: Replacements = [
   [/^ *--.*\n/gm, ''],
   ...POSTGRES_ONLY,
+  [/\betl\.as_(?:raw|ton|units)(?=\()/g, ''],
   RAW_ADDRESS,
   [/\betl\.to_numeric\(((?:[^()]|\([^()]*\))*)\)/g, 'toDecimal128OrNull($1, 0)'],
   [/::numeric\b/g, '::Nullable(Decimal(38, 0))'],

@@ -5,6 +5,7 @@ import { RAW_ADDRESS } from './engine-words.ts';
 const WORDS: Replacements = [
   [/^ *--.*\n/gm, ''],
   ...POSTGRES_ONLY,
+  [/\betl\.as_(?:raw|ton|units)(?=\()/g, ''],
   RAW_ADDRESS,
   [/\betl\.to_numeric\(((?:[^()]|\([^()]*\))*)\)/g, 'try_cast($1 as decimal(38,0))'],
   [/::numeric\b/g, '::decimal(38,0)'],

@@ -5,6 +5,7 @@ import { RAW_ADDRESS, VALUE } from './engine-words.ts';
 const WORDS: Replacements = [
   [/^ *--.*\n/gm, ''],
   ...POSTGRES_ONLY,
+  [/\betl\.as_(?:raw|ton|units)(?=\()/g, ''],
   RAW_ADDRESS,
   [/, 'UTC'\)/g, ')'],
   [/'(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)Z'/g, `timestamp '$1 UTC'`],
