@@ -795,7 +795,7 @@ from (
     union all
     select v.stake_holder_address, null, null, v.amount, v.tx_lt, v.utime from ton.validator_events v
     where v.type = 'stake_recovered') x) m
-group by m.stake_holder_address, case when m.returns_from_here = 0 then -1 - m.election_id else m.returns_from_here end
+group by m.stake_holder_address, case when m.returns_from_here = 0 then -1 - m.election_id else m.returns_from_here::bigint end
 having count(m.election_id) > 0;
 comment on view ton.validator_income is 'What came of the stakes of each election, one row for each holder of stakes and return. A return names no election: it settles the holder''s accepted stakes in the elections whose successor has begun by then and that no earlier return settled. Successors are known from stakes that are stored; what is not returned yet has nulls. Of a pool the reward is before its own shares. What the elector gives back of a stake in excess is a part of returned, too, so that a reward may hold some.';
 comment on column ton.validator_income.election_id is 'Election whose stakes were settled, named by the unix time at which its validators begin; the last if a return settled several.';

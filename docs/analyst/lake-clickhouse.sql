@@ -209,7 +209,7 @@ from (select {day:Date} as day) d cross join (
         select x.hash, x.block_workchain, x.block_shard from seen x
         union all
         select x.hash, x.block_workchain, x.block_shard from ton.transactions x
-        where x.utime >= (select f.utime from first f) and x.utime < d.starts) s on s.hash = m.out_msg_tx_hash
+        where x.utime >= (select f.utime from first f) and x.utime < toDateTime64({day:Date}, 6, 'UTC')) s on s.hash = m.out_msg_tx_hash
      ) g
     group by 1, 2, 3, 4, 5)
   select g.from_workchain, g.from_shard, g.to_workchain, g.to_shard, sum(g.messages)::Nullable(Int64) as messages,
@@ -295,7 +295,7 @@ from (
     union all
     select v.stake_holder_address, null, null, v.amount, v.tx_lt, v.utime from ton.validator_events v
     where v.type = 'stake_recovered') x) m
-group by m.stake_holder_address, case when m.returns_from_here = 0 then -1 - m.election_id else m.returns_from_here end
+group by m.stake_holder_address, case when m.returns_from_here = 0 then -1 - m.election_id else m.returns_from_here::Nullable(Int64) end
 having count(m.election_id) > 0;
 
 create or replace view ton.nominator_pool_cycles as

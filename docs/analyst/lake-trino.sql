@@ -376,7 +376,7 @@ from (
     union all
     select v.stake_holder_address, null, null, v.amount, v.tx_lt, v.utime from delta.ton.validator_events v
     where v.type = 'stake_recovered') x) m
-group by m.stake_holder_address, case when m.returns_from_here = 0 then -1 - m.election_id else m.returns_from_here end
+group by m.stake_holder_address, case when m.returns_from_here = 0 then -1 - m.election_id else cast(m.returns_from_here as bigint) end
 having count(m.election_id) > 0;
 
 create or replace view delta.ton.complaints as

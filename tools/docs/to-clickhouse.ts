@@ -40,6 +40,7 @@ const WORDS: Replacements = [
   [/\b(\w)\.utime >= d\.starts and \1\.utime < d\.ends\b/g, `toDate($1.utime, 'UTC') = {day:Date}`],
   [/(\([\w, ]+\) = \([\w, ]+\)) as\b/g, 'toBool($1) as'],
   [/\bd\.ends\b/g, `toDateTime64({day:Date} + 1, 6, 'UTC')`],
+  [/\bd\.starts\b/g, `toDateTime64({day:Date}, 6, 'UTC')`],
   [/\nwhere d\.relation = '\w+'/g, ''],
 ];
 
