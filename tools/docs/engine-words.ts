@@ -1,5 +1,8 @@
 import type { Replacements } from '../../src/lake/open-lake.ts';
 
+/** These engines have bounds of their own for numbers. */
+export const WITHOUT_BOUNDS: Replacements[number] = [/\betl\.as_(?:raw|ton|units)(?=\()/g, ''];
+
 /** For engines without that function: raw addresses in the form of the tables, and friendly ones unchanged. */
 export const RAW_ADDRESS: Replacements[number] = [
   /\betl\.raw_address\(((?:[^()]|\([^()]*\))*)\)/g,

@@ -1,11 +1,11 @@
 import { applyReplacements, POSTGRES_ONLY, type Replacements } from '../../src/lake/open-lake.ts';
-import { RAW_ADDRESS, VALUE } from './engine-words.ts';
+import { RAW_ADDRESS, VALUE, WITHOUT_BOUNDS } from './engine-words.ts';
 
 /** SQL that differs between Postgres and ClickHouse. */
 const WORDS: Replacements = [
   [/^ *--.*\n/gm, ''],
   ...POSTGRES_ONLY,
-  [/\betl\.as_(?:raw|ton|units)(?=\()/g, ''],
+  WITHOUT_BOUNDS,
   RAW_ADDRESS,
   [/\betl\.to_numeric\(((?:[^()]|\([^()]*\))*)\)/g, 'toDecimal128OrNull($1, 0)'],
   [/::numeric\b/g, '::Nullable(Decimal(38, 0))'],

@@ -1,11 +1,11 @@
 import { applyReplacements, POSTGRES_ONLY, type Replacements } from '../../src/lake/open-lake.ts';
-import { RAW_ADDRESS } from './engine-words.ts';
+import { RAW_ADDRESS, WITHOUT_BOUNDS } from './engine-words.ts';
 
 /** SQL that differs between Postgres and Spark. */
 const WORDS: Replacements = [
   [/^ *--.*\n/gm, ''],
   ...POSTGRES_ONLY,
-  [/\betl\.as_(?:raw|ton|units)(?=\()/g, ''],
+  WITHOUT_BOUNDS,
   RAW_ADDRESS,
   [/\betl\.to_numeric\(((?:[^()]|\([^()]*\))*)\)/g, 'try_cast($1 as decimal(38,0))'],
   [/::numeric\b/g, '::decimal(38,0)'],

@@ -1,11 +1,11 @@
 import { applyReplacements, POSTGRES_ONLY, type Replacements } from '../../src/lake/open-lake.ts';
-import { RAW_ADDRESS, VALUE } from './engine-words.ts';
+import { RAW_ADDRESS, VALUE, WITHOUT_BOUNDS } from './engine-words.ts';
 
 /** SQL that differs between Postgres and Trino. */
 const WORDS: Replacements = [
   [/^ *--.*\n/gm, ''],
   ...POSTGRES_ONLY,
-  [/\betl\.as_(?:raw|ton|units)(?=\()/g, ''],
+  WITHOUT_BOUNDS,
   RAW_ADDRESS,
   [/, 'UTC'\)/g, ')'],
   [/'(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)Z'/g, `timestamp '$1 UTC'`],
