@@ -12,7 +12,7 @@ import { openTestStore } from '../support/database/database.ts';
 import { openScreen } from '../support/program/screen.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 
-const DATASETS = ['blocks', 'jetton_transfers', 'nft_transfers', 'nominator_pool_events'];
+const DATASETS = ['blocks', 'jetton_transfers', 'nft_transfers', 'validator_events'];
 const BACKFILL = `backfill --from 2026-05-01 --to 2026-05-01T01:30Z --only ${DATASETS.join(',')}`;
 
 let simulator: Simulator;
