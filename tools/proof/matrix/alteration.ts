@@ -17,25 +17,25 @@ export interface Alteration {
 /** The distance from the ends of the range at which an altered row is still in the range. */
 const MARGIN = 12;
 
-/** Chooses a row and alters it in memory; undefined if the network has none for it. */
-export function chooseAlteration(
+/** Rows of the cell's table in a random order, each altered in memory; none if the network has none for it. */
+export function* alterationsOf(
   cell: Cell,
   rows: Rows,
   range: Range,
   random: Random,
-): Alteration | undefined {
+): Generator<Alteration, undefined> {
   const { table, column, way } = cell;
   const all = rows.get(table.name) ?? [];
-  const inside = all.filter((row) => isInside(row, range) && fits(column, way, row));
+  const left = all.filter((row) => isInside(row, range) && fits(column, way, row));
   const keys = new Set(all.map((row) => keyOf(table, row)));
-  for (let attempt = 0; attempt < 20 && inside.length > 0; attempt += 1) {
-    const row = inside[random.below(inside.length)];
+  while (left.length > 0) {
+    const [row] = left.splice(random.below(left.length), 1);
     if (row === undefined) return undefined;
-    if (way === 'deleted') return { cell, before: row, after: undefined };
-    const after = altered(cell, { row, all, random, range });
+    const after = way === 'deleted' ? undefined : altered(cell, { row, all, random, range });
+    if (way === 'deleted') yield { cell, before: row, after };
     if (after === undefined || !isFree(keys, keyOf(table, row), keyOf(table, after))) continue;
     const isAdded = way === 'doubled' || way === 'invented';
-    return { cell, before: isAdded ? undefined : row, after };
+    yield { cell, before: isAdded ? undefined : row, after };
   }
   return undefined;
 }

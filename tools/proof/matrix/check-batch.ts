@@ -91,11 +91,14 @@ async function askBesideHole(run: Run, at: number, seen: readonly boolean[]): Pr
   );
 }
 
-/** Whether `verify` sees the alteration if nothing else is wrong. */
-export async function isSeenAlone(network: ProvedNetwork, alteration: Alteration): Promise<boolean> {
-  return onClone(network, [alteration], async (run) => {
-    const [answer] = await seenPlainly(run, await runVerify(run, {}));
-    return answer?.seen ?? false;
+/** Whether `verify` sees each alteration, if these are all that is wrong. */
+export async function seenByVerify(
+  network: ProvedNetwork,
+  alterations: readonly Alteration[],
+): Promise<boolean[]> {
+  return onClone(network, alterations, async (run) => {
+    const answers = await seenPlainly(run, await runVerify(run, {}));
+    return answers.map(({ seen }) => seen);
   });
 }
 

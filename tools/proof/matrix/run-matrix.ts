@@ -1,8 +1,8 @@
 import { Random, salt } from '../../../src/simulator/random.ts';
-import { chooseAlteration, type Alteration } from './alteration.ts';
+import { alterationsOf, type Alteration } from './alteration.ts';
 import { batchesOf } from './batches.ts';
-import { cellsOf } from './cells.ts';
-import { checkBatch, FORGOTTEN, isSeenAlone, type Depth, type Verdict } from './check-batch.ts';
+import { cellsOf, type Cell } from './cells.ts';
+import { checkBatch, FORGOTTEN, seenByVerify, type Depth, type Verdict } from './check-batch.ts';
 import { RANGE } from './network.ts';
 import { openProvedNetwork, type Databases, type ProvedNetwork } from './proved-network.ts';
 
@@ -27,6 +27,10 @@ export interface MatrixOptions extends Depth {
 /** If more than this of a batch fail for one reason, their own rows show which cell is the cause. */
 const MOST_ASKED_ALONE = 3;
 
+/** Further rows of a cell that plain `verify` sees, and the copies of the database in which they are altered. */
+const OTHER_ROWS = 60;
+const OTHER_BATCHES = 2;
+
 /** Alters one value after the other in a proved range, and reports what sees it and what heals it. */
 export async function runMatrix(databases: Databases, options: MatrixOptions): Promise<Verdict[]> {
   const network = await openProvedNetwork(options.seed, databases);
@@ -35,8 +39,10 @@ export async function runMatrix(databases: Databases, options: MatrixOptions): P
     const verdicts: Verdict[] = [];
     const batches = batchesOf(network.truth, alterations);
     for (const batch of options.batches === undefined ? batches : largest(batches, options.batches)) {
-      for (const judged of await checkSoundly(network, batch, options)) {
-        const verdict = holdAgainst(judged, options.known ?? []);
+      for (const [at, judged] of (await checkSoundly(network, batch, options)).entries()) {
+        const isAsked = options.whole && judged.seen.verify;
+        const weakest = isAsked ? await checkOtherRows(network, batch[at]!.cell, judged, options) : judged;
+        const verdict = holdAgainst(weakest, options.known ?? []);
         verdicts.push(verdict);
         options.onVerdict?.(verdict, verdicts.length, alterations.length);
       }
@@ -63,9 +69,14 @@ function chooseAll(network: ProvedNetwork, options: MatrixOptions): Alteration[]
     .filter(({ name }) => tables?.includes(name) ?? true)
     .flatMap(cellsOf)
     .filter(({ id }) => (only === undefined ? lot(seed, id) < share : only.includes(id)))
-    .flatMap((cell) => chooseAlteration(cell, network.truth, RANGE, new Random(seed, salt(cell.id))) ?? [])
+    .flatMap((cell) => rowsOf(network, cell, seed).next().value ?? [])
     .toSorted((a, b) => lot(seed + 1, a.cell.id) - lot(seed + 1, b.cell.id))
     .filter((_, at) => at % part.of === part.index);
+}
+
+/** The rows that a cell can be tried on, in an order that the seed decides. */
+function rowsOf({ truth }: ProvedNetwork, cell: Cell, seed: number): Generator<Alteration, undefined> {
+  return alterationsOf(cell, truth, RANGE, new Random(seed, salt(cell.id)));
 }
 
 /** A random number in [0, 1) that depends on the cell. */
@@ -91,11 +102,36 @@ async function checkSoundly(
     } else if (depth.whole && verdict.seen.verify)
       sound.push({
         ...verdict,
-        seen: { ...verdict.seen, verify: await isSeenAlone(network, alteration) },
+        seen: { ...verdict.seen, verify: (await seenByVerify(network, [alteration]))[0] === true },
       });
     else sound.push(verdict);
   }
   return sound;
+}
+
+/**
+ * What `verify` sees in one row it may miss in another: the first row of an account has no stored predecessor to
+ * be compared with. The verdict of a cell is that of the row in which it is seen last.
+ */
+async function checkOtherRows(
+  network: ProvedNetwork,
+  cell: Cell,
+  verdict: Verdict,
+  options: MatrixOptions,
+): Promise<Verdict> {
+  const others: Alteration[] = [];
+  for (const alteration of rowsOf(network, cell, options.seed)) {
+    others.push(alteration);
+    if (others.length > OTHER_ROWS) break;
+  }
+  for (const batch of batchesOf(network.truth, others.slice(1)).slice(0, OTHER_BATCHES)) {
+    const seen = await seenByVerify(network, batch);
+    const missed = batch.find((_, at) => seen[at] === false);
+    if (missed === undefined) continue;
+    const [own] = await checkBatch(network, [missed], options);
+    if (own !== undefined) return { ...own, problems: [...verdict.problems, ...own.problems] };
+  }
+  return verdict;
 }
 
 /** A cell that fails in a batch and not alone still fails, unless only a neighbor's finding left its seconds open. */
