@@ -24,7 +24,7 @@ export function matrixPage(run: LastRun, tables: readonly Table[], unchecked: re
 
 # What sees an altered value
 
-One stored value of a simulated network was altered in a range that was proved, ${cells} times, and each command was asked what it makes of it. The table says what sees it first: \`verify\` alone, or \`verify --deep 100%\`. A value that one dataset still certifies counts as not seen by \`verify\`.
+One stored value of a simulated network was altered in a range that was proved, ${cells} times, and each command was asked what it makes of it. The table says what sees it first: \`verify\` alone, or \`verify --deep 100%\`. A value that one dataset still certifies counts as not seen by \`verify\`. What \`verify\` sees was altered in up to 48 further rows, and the row that is seen last decides.
 
 How it was altered: *changed* to another value of its form, numbers and times to the next one, or by *less1*, *more1000* or *less1000*; given *other* another row's value, made *null*, or *filled* where it was null. A row was *deleted*, *moved* to another second (by *1* or *9* seconds, *1h*, *1d* or *40d*, onward or *back*), *doubled* under another key (named at the column that differs) or *invented*.
 
