@@ -314,7 +314,7 @@ export function readRecord<Rec>(
 function movableOf(issue: core.$ZodIssue, canonical: unknown): PropertyKey[][] | undefined {
   const { path } = issue;
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => [...path, key]);
-  const isWide = issue.message === NO_AMOUNT && /^-?\d+$/.test(String(valueAt(canonical, path)));
+  const isWide = issue.message === NO_AMOUNT && /^-?\d+$/.test(String(memberAt(canonical, path)));
   return isWide ? [path] : undefined;
 }
 
@@ -327,15 +327,16 @@ function dotted(path: readonly PropertyKey[]): string {
 }
 
 function takeOut(holder: unknown, path: readonly PropertyKey[], into: Record<string, unknown>): void {
-  const parent = valueAt(holder, path.slice(0, -1));
+  const parent = memberAt(holder, path.slice(0, -1));
   const key = path.at(-1);
   if (!isObject(parent) || key === undefined) return;
   into[dotted(path)] = parent[key];
   Reflect.deleteProperty(parent, key);
 }
 
-function valueAt(holder: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>((value, key) => (isObject(value) ? value[key] : undefined), holder);
+/** The member of a parsed value at a path; undefined if there is none. */
+export function memberAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
 }
 
 /** True of an object or an array. */
@@ -546,10 +547,6 @@ function collect(
 function namesIn(schema: z.core.$ZodType): string[] {
   const object = unwrap(schema);
   return object instanceof z.ZodObject ? Object.keys(object.shape) : [];
-}
-
-export function memberAt(value: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
 }
 
 export type Tables = Readonly<Record<string, Table>>;
