@@ -12,10 +12,8 @@ import {
 } from './declaration/record.ts';
 import { nameable, type Rejected } from './job.ts';
 import type { Params } from './paginators/paginator.ts';
-import { newestFirst, type BackwardPaginator, type HistoryPosition } from './paginators/backward.ts';
+import type { HistoryPosition } from './paginators/backward.ts';
 import { batches, type BatchOptions, type BatchPaginator } from './paginators/lookup.ts';
-import { offset, type OffsetPaginator } from './paginators/offset.ts';
-import { seqnos, type SeqnoPaginator } from './paginators/seqnos.ts';
 
 interface CollectionSpec {
   /** One line: what the dataset is. */
@@ -64,7 +62,7 @@ interface ListOptions {
  */
 export function list<Rec>(spec: WalkSpec<Rec> & ListOptions): ListWalk {
   const { rescanSeconds = DAY, everySeconds = 300 } = spec;
-  return { kind: 'list', ...common('list', spec), paginator: offset(), rescanSeconds, everySeconds };
+  return { kind: 'list', ...common('list', spec), rescanSeconds, everySeconds };
 }
 
 interface LookupOptions {
@@ -114,7 +112,6 @@ export function backward<Rec>(
   return {
     kind: 'backward',
     ...common('backward', spec),
-    paginator: newestFirst(),
     positionOf: (raw) => {
       const record = canonicalOf(spec.record, raw);
       const [lt, hash] = [memberText(record, position.lt), memberText(record, position.hash)];
@@ -128,7 +125,6 @@ export function perBlock<Rec>(spec: WalkSpec<Rec> & Pick<PerBlockWalk, 'isWhole'
   return {
     kind: 'per_block',
     ...common('per_block', spec),
-    paginator: seqnos(),
     isWhole: (records) => spec.isWhole(records.map((raw) => canonicalOf(spec.record, raw))),
   };
 }
@@ -267,7 +263,6 @@ interface AnyWalk {
  */
 export interface ListWalk extends AnyWalk {
   readonly kind: 'list';
-  readonly paginator: OffsetPaginator;
   /** Seconds between two readings of the whole list. */
   readonly rescanSeconds: number;
   /** Seconds between two checks for appended rows. */
@@ -320,7 +315,6 @@ export interface LookupWalk extends AnyWalk {
 /** Reads the history of each watched account, newest first. New transactions are read from the head. */
 export interface BackwardWalk extends AnyWalk {
   readonly kind: 'backward';
-  readonly paginator: BackwardPaginator;
   /** The position of a record in its account's history; undefined if it does not contain one. */
   readonly positionOf: (record: unknown) => HistoryPosition | undefined;
 }
@@ -328,7 +322,6 @@ export interface BackwardWalk extends AnyWalk {
 /** One response for each masterchain block of a range of time. */
 export interface PerBlockWalk extends AnyWalk {
   readonly kind: 'per_block';
-  readonly paginator: SeqnoPaginator;
   /** False if the records show that a 200 was cut short: then the request is retried. */
   readonly isWhole: (records: readonly unknown[]) => boolean;
 }

@@ -1,8 +1,9 @@
+import * as z from 'zod';
+
 /** The position of a transaction in its account's history. */
-export interface HistoryPosition {
-  readonly lt: string;
-  readonly hash: string;
-}
+const HistoryPosition = z.object({ lt: z.string(), hash: z.string() });
+
+export type HistoryPosition = z.infer<typeof HistoryPosition>;
 
 /**
  * The stored parts of an account's history: everything from `newest` down to `oldest` and, while newer
@@ -17,16 +18,18 @@ export interface HistoryPosition {
  * | 80 70 60 50 … | 80 70 | `{ newest: 50, oldest: 20, top: 80, at: 70 }` | from 70 down to 50 |
  * | 80 70 60 50 … | 70 60, then 60 | `{ newest: 80, oldest: 20, complete: true }` | none |
  */
-export interface BackwardCursor {
+const Cursor = z.object({
   /** The ends of the contiguous stored part; null if nothing is stored. */
-  readonly newest: HistoryPosition | null;
-  readonly oldest: HistoryPosition | null;
+  newest: HistoryPosition.nullable(),
+  oldest: HistoryPosition.nullable(),
   /** True once the account's first transaction, or the first one that the servers keep, is stored. */
-  readonly complete: boolean;
+  complete: z.boolean(),
   /** The ends of the part above `newest` that is being read; null if it is not being read. */
-  readonly top: HistoryPosition | null;
-  readonly at: HistoryPosition | null;
-}
+  top: HistoryPosition.nullable(),
+  at: HistoryPosition.nullable(),
+});
+
+export type BackwardCursor = z.infer<typeof Cursor>;
 
 interface BackwardStep {
   readonly cursor: BackwardCursor;
@@ -34,38 +37,32 @@ interface BackwardStep {
   readonly done: boolean;
 }
 
-export type BackwardPaginator = ReturnType<typeof newestFirst>;
-
 /** `head`: newer than all stored transactions. `tail`: older. */
 type Phase = 'head' | 'tail';
 
 const NOTHING: BackwardCursor = { newest: null, oldest: null, complete: false, top: null, at: null };
 
-/** Maximum number of records in a response. */
-const MAX_SIZE = 100;
-
 /**
  * Walks an account's history backwards: a value without state or I/O. The start of a page is inclusive, so each page but the first begins with the last row of the page before; `to_lt` is
  * exclusive. A walk resumes from both ends: from the head down to the stored part, then from its oldest row on.
  */
-export function newestFirst() {
-  return {
-    maxSize: MAX_SIZE,
-    start: (cursor: BackwardCursor | undefined): BackwardCursor => cursor ?? NOTHING,
-    /** The part to request next: new transactions first, then old ones; undefined if both are done. */
-    phase(cursor: BackwardCursor, headDone: boolean): Phase | undefined {
-      if (!headDone) return 'head';
-      return cursor.complete || cursor.oldest === null ? undefined : 'tail';
-    },
-    request(cursor: BackwardCursor, phase: Phase, size: number) {
-      const from = phase === 'head' ? cursor.at : cursor.oldest;
-      const until = phase === 'head' ? cursor.newest?.lt : undefined;
-      return { limit: size, lt: from?.lt, hash: from?.hash, to_lt: until };
-    },
-    next: (cursor: BackwardCursor, phase: Phase, positions: readonly HistoryPosition[], size: number) =>
-      phase === 'head' ? afterHead(cursor, positions, size) : afterTail(cursor, positions),
-  };
-}
+export const newestFirst = {
+  /** Maximum number of records in a response. */
+  maxSize: 100,
+  start: (stored: unknown): BackwardCursor => Cursor.safeParse(stored).data ?? NOTHING,
+  /** The part to request next: new transactions first, then old ones; undefined if both are done. */
+  phase(cursor: BackwardCursor, headDone: boolean): Phase | undefined {
+    if (!headDone) return 'head';
+    return cursor.complete || cursor.oldest === null ? undefined : 'tail';
+  },
+  request(cursor: BackwardCursor, phase: Phase, size: number) {
+    const from = phase === 'head' ? cursor.at : cursor.oldest;
+    const until = phase === 'head' ? cursor.newest?.lt : undefined;
+    return { limit: size, lt: from?.lt, hash: from?.hash, to_lt: until };
+  },
+  next: (cursor: BackwardCursor, phase: Phase, positions: readonly HistoryPosition[], size: number) =>
+    phase === 'head' ? afterHead(cursor, positions, size) : afterTail(cursor, positions),
+};
 
 /** How many records at the page's start repeat the end of the last page. */
 function repeatedIn(positions: readonly HistoryPosition[], from: HistoryPosition | null): number {
