@@ -8,7 +8,7 @@ import { isRefused } from '../ledger/stored-coverage.ts';
 import { coverage, refused } from '../tables/etl/coverage.ts';
 import { factsOf } from '../tables/describe.ts';
 import { pages } from '../tables/etl/pages.ts';
-import { quarantine } from '../tables/etl/quarantine.ts';
+import { readQuarantined, type Quarantined } from './quarantined.ts';
 
 /** A column by which rows are found without their time: an index or the key begins with it. */
 export interface HashColumn {
@@ -123,28 +123,9 @@ export async function findPages(
   return [...writers, ...around];
 }
 
-const Quarantined = z.object({
-  id: z.coerce.number(),
-  dataset: z.string(),
-  utime: z.coerce.number(),
-  path: z.string(),
-  reason: z.string(),
-  attempts: z.number(),
-  firstAt: z.coerce.number(),
-});
-
-export type QuarantinedRecord = z.infer<typeof Quarantined>;
-
 /** Quarantined records with this hash as their id, or in their text. */
-export async function findQuarantined(session: Session, hash: string): Promise<QuarantinedRecord[]> {
-  const { id, utime, record_id, raw } = quarantine;
-  return session.rows(
-    sql`
-      select ${id}, ${quarantine.dataset}, extract(epoch from ${utime})::int8 as utime, ${quarantine.path},
-        ${quarantine.reason}, ${quarantine.attempts}, extract(epoch from ${quarantine.first_at})::int8 as "firstAt"
-      from ${quarantine} where ${record_id} = ${hash} or strpos(${raw}, ${hash}) > 0 order by ${id} limit ${MOST_ROWS}`,
-    Quarantined,
-  );
+export function findQuarantined(session: Session, hash: string): Promise<Quarantined[]> {
+  return readQuarantined(session, { hash }, { after: 0, limit: MOST_ROWS });
 }
 
 const Covering = z.object({ dataset: z.string(), covered: z.boolean(), refused: z.string().nullable() });

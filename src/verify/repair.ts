@@ -132,7 +132,7 @@ async function readAgain(context: RepairContext, report: Verified, tries: Tries)
   const postponed = context.ignorePauses
     ? []
     : (await readUnrepaired(context.database, stream)).filter(
-        ({ due, reason }) => !due || reason === 'source_gap',
+        ({ isDue, reason }) => !isDue || reason === 'source_gap',
       );
   const exhausted = union(
     tries.atLeast(MOST_READINGS, stream, 'by time'),
@@ -246,7 +246,7 @@ async function refuseUnrepaired(context: RepairContext, { stream, findings }: Ve
   const { database } = context;
   const coverage = await readCoverage(database, stream);
   const postponed = (await readUnrepaired(database, stream))
-    .filter(({ due }) => !due)
+    .filter(({ isDue }) => !isDue)
     .map(({ span }) => span);
   const lost = findings.filter(isLost);
   const doubts = findings.filter(({ outcome }) => outcome === 'doubt');
