@@ -160,8 +160,9 @@ interface Declared<C extends Columns> extends Facts<keyof C & string> {
    * text does not say when, it is null only if its member is not sent.
    */
   readonly columns: C;
-  /** The primary key, if it is not one column, and the indexes. */
-  readonly keys?: (columns: BuildExtraConfigColumns<string, C, 'pg'>) => pg.PgTableExtraConfigValue[];
+  /** Columns of the primary key in its order, if there are several. A key of one column is declared with it. */
+  readonly key?: readonly (keyof C & string)[];
+  readonly indexes?: (columns: BuildExtraConfigColumns<string, C, 'pg'>) => pg.PgTableExtraConfigValue[];
 }
 
 export interface TableFacts extends Omit<Facts<string>, 'partitioned' | 'from'> {
@@ -180,30 +181,43 @@ export function tonTable<N extends string, C extends Columns>(
   name: N,
   given: Declared<C> & { readonly conflict: Conflict<keyof C & string> },
 ) {
-  return remembered(ton.table(name, given.columns, given.keys), given);
+  return remembered(ton.table(name, given.columns, keysOf(name, given)), given);
 }
 
 /** Declares a table of the program's own. Pages do not fill it, so it has no rule of conflict. */
 export function etlTable<N extends string, C extends Columns>(name: N, given: Declared<C>) {
-  return remembered(etl.table(name, given.columns, given.keys), { conflict: { kind: 'keep' }, ...given });
+  const table = etl.table(name, given.columns, keysOf(name, given));
+  return remembered(table, { conflict: { kind: 'keep' }, ...given });
+}
+
+/** Characters of the longest name in Postgres. */
+const LONGEST_NAME = 63;
+
+function keysOf<C extends Columns>(table: string, { key = [], indexes }: Declared<C>) {
+  return (columns: BuildExtraConfigColumns<string, C, 'pg'>) => {
+    const [first, ...others] = key.map((name) => columns[name]);
+    const rest = indexes?.(columns) ?? [];
+    if (first === undefined) return rest;
+    const long = `${table}_${key.join('_')}_pk`;
+    const name = long.length > LONGEST_NAME ? `${table}_pkey` : long;
+    return [pg.primaryKey({ name, columns: [first, ...others] }), ...rest];
+  };
 }
 
 interface Given extends Facts<string> {
   readonly columns: Columns;
+  readonly key?: readonly string[];
   readonly conflict: Conflict<string>;
 }
 
 function remembered<T extends PgTable>(table: T, given: Given): T {
+  const ownKey = Object.values(getTableColumns(table)).filter(({ primary }) => primary);
   described.set(table, {
+    key: ownKey.map(({ name }) => name),
     ...given,
     partitioned: given.partitioned ?? false,
     get columns() {
       return columnComments(table, given);
-    },
-    get key() {
-      const { columns, primaryKeys } = pg.getTableConfig(table);
-      const key = primaryKeys[0]?.columns ?? columns.filter((column) => column.primary);
-      return key.map(({ name }) => name);
     },
   });
   return table;

@@ -1,4 +1,3 @@
-import { primaryKey } from 'drizzle-orm/pg-core';
 import {
   count8,
   doublePrecision,
@@ -101,5 +100,5 @@ export const spending = etlTable('spending', {
     priority: text('What the requests were for: tail, repair, backfill or refresh.').notNull(),
     requests: integer('How many requests were sent, including retries.').notNull(),
   },
-  keys: (t) => [primaryKey({ columns: [t.host, t.minute, t.worker, t.priority] })],
+  key: ['host', 'minute', 'worker', 'priority'],
 });

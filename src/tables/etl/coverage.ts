@@ -1,4 +1,4 @@
-import { index, primaryKey } from 'drizzle-orm/pg-core';
+import { index } from 'drizzle-orm/pg-core';
 import {
   count8,
   doublePrecision,
@@ -56,7 +56,7 @@ export const coverage = etlTable('coverage', {
       .default('{}'),
     updated_at: stamp('When covered or verified last changed, on the clock of the database.'),
   },
-  keys: (t) => [primaryKey({ columns: [t.dataset, t.scope, t.pass] })],
+  key: ['dataset', 'scope', 'pass'],
 });
 
 export const wanted = etlTable('wanted', {
@@ -89,7 +89,7 @@ export const leases = etlTable('leases', {
       'When the lease ends, unless a commit renews it; a commit after that is refused.',
     ).notNull(),
   },
-  keys: (t) => [index('leases_dataset_scope_pass_index').on(t.dataset, t.scope, t.pass)],
+  indexes: (t) => [index('leases_dataset_scope_pass_index').on(t.dataset, t.scope, t.pass)],
 });
 
 export const refused = etlTable('refused', {
@@ -116,5 +116,5 @@ export const refused = etlTable('refused', {
       'When the range is read again, on the clock of the database; null for a gap that was read again since and is not verified yet.',
     ),
   },
-  keys: (t) => [primaryKey({ columns: [t.dataset, t.scope, t.pass, t.span] })],
+  key: ['dataset', 'scope', 'pass', 'span'],
 });

@@ -1,4 +1,4 @@
-import { index, primaryKey } from 'drizzle-orm/pg-core';
+import { index } from 'drizzle-orm/pg-core';
 import { boolean, etlTable, int8, jsonb, moment, scope, stamp, text } from '../describe.ts';
 
 export const cursors = etlTable('cursors', {
@@ -18,7 +18,7 @@ export const cursors = etlTable('cursors', {
     expires_at: moment("When the owner's claim ends, unless a commit renews it; null if there is none."),
     updated_at: stamp('When the cursor last moved, on the clock of the database.'),
   },
-  keys: (t) => [primaryKey({ columns: [t.dataset, t.scope] })],
+  key: ['dataset', 'scope'],
 });
 
 export const lookups = etlTable('lookups', {
@@ -39,8 +39,6 @@ export const lookups = etlTable('lookups', {
       'When it is looked up again even if nothing shows that it changed: at once if it is new; null if only a move counts.',
     ),
   },
-  keys: (t) => [
-    primaryKey({ columns: [t.dataset, t.walk, t.subject] }),
-    index('lookups_due_index').on(t.dataset, t.walk, t.again_at),
-  ],
+  key: ['dataset', 'walk', 'subject'],
+  indexes: (t) => [index('lookups_due_index').on(t.dataset, t.walk, t.again_at)],
 });

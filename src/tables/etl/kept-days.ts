@@ -1,4 +1,4 @@
-import { index, primaryKey, type PgColumnBuilderBase, type PgTable } from 'drizzle-orm/pg-core';
+import { index, type PgColumnBuilderBase, type PgTable } from 'drizzle-orm/pg-core';
 import { amount, date, decimal, etlTable, int8, integer, moment, text } from '../describe.ts';
 
 /**
@@ -21,10 +21,10 @@ function kept(
       position: integer(`Counts the kept rows of ${report} on the day, from 1.`).notNull(),
       ...Object.fromEntries(named),
     },
-    keys: (t) => {
+    key: ['day', 'position'],
+    indexes: (t) => {
       const column = Object.entries(t).find(([name]) => name === by)?.[1];
-      const key = primaryKey({ columns: [t.day, t.position] });
-      return column === undefined ? [key] : [key, index(`kept_${report}_${by}`).on(column, t.day)];
+      return column === undefined ? [] : [index(`kept_${report}_${by}`).on(column, t.day)];
     },
   });
 }

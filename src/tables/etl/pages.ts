@@ -1,4 +1,4 @@
-import { index, primaryKey } from 'drizzle-orm/pg-core';
+import { index } from 'drizzle-orm/pg-core';
 import { etlTable, identity, int8range, integer, jsonb, scope, pass, stamp, text } from '../describe.ts';
 
 export const pages = etlTable('pages', {
@@ -27,7 +27,7 @@ export const pages = etlTable('pages', {
     api_version: text('Header X-API-Version of the response (1.2.x or 1.3.x); null if the server sent none.'),
     committed_at: stamp('Start of the transaction that wrote the page, on the clock of the database.'),
   },
-  keys: (t) => [
+  indexes: (t) => [
     index('pages_span_index').using('gist', t.span),
     index('pages_dataset_committed_index').on(t.dataset, t.committed_at),
   ],
@@ -46,7 +46,7 @@ export const failures = etlTable('failures', {
     times: integer('How often this dataset has failed since the database was made.').notNull().default(1),
     at: stamp('When it failed last, on the clock of the database.'),
   },
-  keys: (t) => [primaryKey({ columns: [t.dataset, t.scope] })],
+  key: ['dataset', 'scope'],
 });
 
 export const settings = etlTable('settings', {
@@ -69,5 +69,5 @@ export const partitions = etlTable('partitions', {
     name: text('Name of the partition in schema etl_partitions.').notNull(),
     made_at: stamp('When the partition was attached, on the clock of the database.'),
   },
-  keys: (t) => [primaryKey({ columns: [t.parent, t.span] })],
+  key: ['parent', 'span'],
 });

@@ -1,4 +1,4 @@
-import { primaryKey, unique } from 'drizzle-orm/pg-core';
+import { unique } from 'drizzle-orm/pg-core';
 import {
   count8,
   etlTable,
@@ -41,7 +41,7 @@ export const quarantine = etlTable('quarantine', {
     first_at: stamp('When the record was first put into quarantine, on the clock of the database.'),
     last_at: stamp('When the record was last received unfit, on the clock of the database.'),
   },
-  keys: (t) => [unique('quarantine_record').on(t.dataset, t.scope, t.record_id, t.span)],
+  indexes: (t) => [unique('quarantine_record').on(t.dataset, t.scope, t.record_id, t.span)],
 });
 
 export const schemaDrift = etlTable('schema_drift', {
@@ -63,5 +63,5 @@ export const schemaDrift = etlTable('schema_drift', {
     first_at: stamp('When the member was first seen, on the clock of the database.'),
     last_at: stamp('When the member was last seen, on the clock of the database.'),
   },
-  keys: (t) => [primaryKey({ columns: [t.dataset, t.path, t.type] })],
+  key: ['dataset', 'path', 'type'],
 });

@@ -1,4 +1,4 @@
-import { index, primaryKey } from 'drizzle-orm/pg-core';
+import { index } from 'drizzle-orm/pg-core';
 import {
   count8,
   date,
@@ -41,22 +41,7 @@ export const findings = etlTable('findings', {
     ).notNull(),
     found_at: stamp('When the finding was made, on the clock of the database.'),
   },
-  keys: (t) => [
-    primaryKey({
-      name: 'findings_pkey',
-      columns: [
-        t.dataset,
-        t.scope,
-        t.check_name,
-        t.found_in,
-        t.table_name,
-        t.row_key,
-        t.row_span,
-        t.differs,
-        t.span,
-      ],
-    }),
-  ],
+  key: ['dataset', 'scope', 'check_name', 'found_in', 'table_name', 'row_key', 'row_span', 'differs', 'span'],
 });
 
 export const closedDays = etlTable('closed_days', {
@@ -71,7 +56,7 @@ export const closedDays = etlTable('closed_days', {
     begun_at: stamp('When the day began to be summed up, on the clock of the database.'),
     closed_at: moment('When its sums were kept, on the clock of the database; null while they are made.'),
   },
-  keys: (t) => [primaryKey({ columns: [t.relation, t.day] })],
+  key: ['relation', 'day'],
 });
 
 export const writes = etlTable('writes', {
@@ -87,7 +72,7 @@ export const writes = etlTable('writes', {
     ).notNull(),
     written_at: stamp('Start of the transaction that wrote, on the clock of the database.'),
   },
-  keys: (t) => [index('writes_written_at_index').on(t.written_at)],
+  indexes: (t) => [index('writes_written_at_index').on(t.written_at)],
 });
 
 export const seals = etlTable('seals', {
@@ -99,7 +84,7 @@ export const seals = etlTable('seals', {
     rows: integer('Rows of the table in this second when it was verified.').notNull(),
     keys: wide('Sum of the 60-bit hashes of the keys of these rows, in any order.').notNull(),
   },
-  keys: (t) => [primaryKey({ columns: [t.table_name, t.second] })],
+  key: ['table_name', 'second'],
 });
 
 export const sealed = etlTable('sealed', {
@@ -142,7 +127,7 @@ export const verifications = etlTable('verifications', {
     ms: integer('Milliseconds that the check took.').notNull(),
     verified_at: stamp('When the check ended, on the clock of the database.'),
   },
-  keys: (t) => [index('verifications_dataset_id_index').on(t.dataset, t.id)],
+  indexes: (t) => [index('verifications_dataset_id_index').on(t.dataset, t.id)],
 });
 
 export const grades = etlTable('grades', {

@@ -1,4 +1,4 @@
-import { index, primaryKey } from 'drizzle-orm/pg-core';
+import { index } from 'drizzle-orm/pg-core';
 import {
   address,
   amount,
@@ -31,7 +31,7 @@ export const top_accounts = tonTable('top_accounts', {
       'Members of topAccountsByBalance that this version of the program has no column for; null if there are none.',
     ),
   },
-  keys: (t) => [primaryKey({ columns: [t.taken_at, t.rank] })],
+  key: ['taken_at', 'rank'],
   conflict: { kind: 'keep' },
 });
 
@@ -81,7 +81,7 @@ export const extended_account_states = tonTable('extended_account_states', {
       'Members of the result of getExtendedAddressInformation that this version of the program has no column for; null if there are none.',
     ),
   },
-  keys: (t) => [primaryKey({ columns: [t.address, t.block_root_hash] })],
+  key: ['address', 'block_root_hash'],
   conflict: { kind: 'replace' },
 });
 
@@ -125,7 +125,7 @@ export const account_states = tonTable('account_states', {
     ).notNull(),
     ...state('account_states', 'As looked up last.'),
   },
-  keys: (t) => [index('account_states_code_index').on(t.code_hash)],
+  indexes: (t) => [index('account_states_code_index').on(t.code_hash)],
   conflict: { kind: 'newer', by: 'last_transaction_lt' },
 });
 
@@ -143,6 +143,6 @@ export const account_state_changes = tonTable('account_state_changes', {
       'When a look-up found the account in this state for the first time, wall time, UTC: written by the program.',
     ).notNull(),
   },
-  keys: (t) => [primaryKey({ columns: [t.address, t.last_transaction_lt] })],
+  key: ['address', 'last_transaction_lt'],
   conflict: { kind: 'keep' },
 });

@@ -1,4 +1,4 @@
-import { index, primaryKey } from 'drizzle-orm/pg-core';
+import { index } from 'drizzle-orm/pg-core';
 import {
   address,
   amount,
@@ -34,10 +34,8 @@ export const account_transactions = tonTable('account_transactions', {
       'Members of result[] of getTransactions that this version of the program has no column for; null if there are none.',
     ),
   },
-  keys: (t) => [
-    primaryKey({ columns: [t.account, t.lt] }),
-    index('account_transactions_hash_index').on(t.hash),
-  ],
+  key: ['account', 'lt'],
+  indexes: (t) => [index('account_transactions_hash_index').on(t.hash)],
   conflict: { kind: 'keep' },
 });
 
@@ -84,7 +82,7 @@ export const account_messages = tonTable('account_messages', {
     ),
     loaded_at: loadedAt(),
   },
-  keys: (t) => [primaryKey({ columns: [t.account, t.lt, t.position] })],
+  key: ['account', 'lt', 'position'],
   conflict: { kind: 'keep' },
 });
 

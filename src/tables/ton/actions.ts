@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { index, primaryKey } from 'drizzle-orm/pg-core';
+import { index } from 'drizzle-orm/pg-core';
 import { documentedMembers } from './action-members.ts';
 import {
   address,
@@ -75,8 +75,8 @@ export const actions = tonTable('actions', {
     ),
     ...restColumns(),
   },
-  keys: (t) => [
-    primaryKey({ columns: [t.utime, t.trace_id, t.action_id] }),
+  key: ['utime', 'trace_id', 'action_id'],
+  indexes: (t) => [
     // One type of actions, of a time: swaps, sales, stakes.
     index('actions_type').on(t.type, t.utime),
     // Mints of one item.
@@ -106,8 +106,8 @@ export const action_accounts = tonTable('action_accounts', {
     account: address('Account that takes part in the action, raw form. From actions[].accounts[].').notNull(),
     loaded_at: loadedAt(),
   },
-  keys: (t) => [
-    primaryKey({ columns: [t.utime, t.trace_id, t.action_id, t.position] }),
+  key: ['utime', 'trace_id', 'action_id', 'position'],
+  indexes: (t) => [
     // What an account did, newest first: the main query on actions.
     index('action_accounts_account').on(t.account, t.utime),
   ],
@@ -136,7 +136,7 @@ export const action_transactions = tonTable('action_transactions', {
     ).notNull(),
     loaded_at: loadedAt(),
   },
-  keys: (t) => [primaryKey({ columns: [t.utime, t.trace_id, t.action_id, t.position] })],
+  key: ['utime', 'trace_id', 'action_id', 'position'],
   owner: 'actions',
   conflict: { kind: 'replace' },
   partitioned: true,

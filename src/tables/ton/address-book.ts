@@ -1,4 +1,3 @@
-import { primaryKey } from 'drizzle-orm/pg-core';
 import {
   address,
   boolean,
@@ -128,7 +127,7 @@ export const jetton_descriptions = tonTable('jetton_descriptions', {
     code_hash: hash("Hash of the master's own code in this version, base64; null for the source indexer."),
     ...said('jetton', 'jetton_masters'),
   },
-  keys: (t) => [primaryKey({ columns: [t.address, t.source, t.first_seen] })],
+  key: ['address', 'source', 'first_seen'],
   owner: 'jetton_masters',
   conflict: { kind: 'version', by: 'last_transaction_lt' },
 });
@@ -148,7 +147,7 @@ export const nft_descriptions = tonTable('nft_descriptions', {
     ).notNull(),
     ...said('item or collection', 'nft_items'),
   },
-  keys: (t) => [primaryKey({ columns: [t.address, t.type, t.source, t.first_seen] })],
+  key: ['address', 'type', 'source', 'first_seen'],
   owner: 'nft_items',
   conflict: { kind: 'version', by: 'last_transaction_lt' },
 });

@@ -1,4 +1,4 @@
-import { index, primaryKey } from 'drizzle-orm/pg-core';
+import { index } from 'drizzle-orm/pg-core';
 import {
   boolean,
   count8,
@@ -48,7 +48,7 @@ export const masterchain_heads = tonTable('masterchain_heads', {
       'Members of either response that this version of the program has no column for; null if there are none.',
     ),
   },
-  keys: (t) => [primaryKey({ columns: [t.taken_at, t.source] })],
+  key: ['taken_at', 'source'],
   conflict: { kind: 'keep' },
 });
 
@@ -94,7 +94,7 @@ export const shard_block_proofs = tonTable('shard_block_proofs', {
       'Members of the result of getShardBlockProof that this version of the program has no column for; null if there are none.',
     ),
   },
-  keys: (t) => [primaryKey({ columns: [t.workchain, t.shard, t.seqno] })],
+  key: ['workchain', 'shard', 'seqno'],
   conflict: { kind: 'replace' },
 });
 
@@ -116,7 +116,7 @@ export const shard_states = tonTable('shard_states', {
     ).notNull(),
     loaded_at: loadedAt(),
   },
-  keys: (t) => [primaryKey({ columns: [t.utime, t.mc_seqno, t.workchain, t.shard] })],
+  key: ['utime', 'mc_seqno', 'workchain', 'shard'],
   conflict: { kind: 'keep' },
   partitioned: true,
 });
@@ -182,8 +182,8 @@ export const blocks = tonTable('blocks', {
     ),
     ...restColumns(),
   },
-  keys: (t) => [
-    primaryKey({ columns: [t.utime, t.workchain, t.shard, t.seqno] }),
+  key: ['utime', 'workchain', 'shard', 'seqno'],
+  indexes: (t) => [
     // Children and transactions refer to a block without its time.
     index('blocks_id').on(t.workchain, t.shard, t.seqno),
   ],
@@ -214,7 +214,7 @@ export const block_parents = tonTable('block_parents', {
     ).notNull(),
     loaded_at: loadedAt(),
   },
-  keys: (t) => [primaryKey({ columns: [t.utime, t.workchain, t.shard, t.seqno, t.position] })],
+  key: ['utime', 'workchain', 'shard', 'seqno', 'position'],
   conflict: { kind: 'keep' },
   partitioned: true,
 });

@@ -1,4 +1,4 @@
-import { index, primaryKey } from 'drizzle-orm/pg-core';
+import { index } from 'drizzle-orm/pg-core';
 import {
   address,
   amount,
@@ -43,7 +43,7 @@ export const nft_sales = tonTable('nft_sales', {
     details: jsonb('Price, bids, fees and royalties, by type. From nft_sales[].details.'),
     ...restColumns(),
   },
-  keys: (t) => [index('nft_sales_item_index').on(t.nft_address)],
+  indexes: (t) => [index('nft_sales_item_index').on(t.nft_address)],
   conflict: { kind: 'replace' },
 });
 
@@ -92,8 +92,8 @@ export const nft_transfers = tonTable('nft_transfers', {
     ),
     ...restColumns(),
   },
-  keys: (t) => [
-    primaryKey({ columns: [t.utime, t.transaction_lt, t.transaction_hash] }),
+  key: ['utime', 'transaction_lt', 'transaction_hash'],
+  indexes: (t) => [
     // The history of one item, and what one owner got, newest first.
     index('nft_transfers_nft_address').on(t.nft_address, t.utime),
     index('nft_transfers_new_owner').on(t.new_owner, t.utime),
@@ -155,7 +155,7 @@ export const nft_items = tonTable('nft_items', {
     last_transaction_lt: int8("Logical time of the item's transaction that left this state.").notNull(),
     ...restColumns(),
   },
-  keys: (t) => [
+  indexes: (t) => [
     index('nft_items_owner_index').on(t.owner_address),
     index('nft_items_collection_index').on(t.collection_address, t.index),
     // For the distinct codes, and the items of one code: see etl.seen_telemints.
@@ -198,8 +198,8 @@ export const jetton_burns = tonTable('jetton_burns', {
     ),
     ...restColumns(),
   },
-  keys: (t) => [
-    primaryKey({ columns: [t.utime, t.transaction_lt, t.transaction_hash] }),
+  key: ['utime', 'transaction_lt', 'transaction_hash'],
+  indexes: (t) => [
     // The burns of one jetton, newest first, for its supply.
     index('jetton_burns_jetton_master').on(t.jetton_master, t.utime),
     // What one owner burned, for the owner's ledger.
@@ -259,8 +259,8 @@ export const jetton_transfers = tonTable('jetton_transfers', {
     ),
     ...restColumns(),
   },
-  keys: (t) => [
-    primaryKey({ columns: [t.utime, t.transaction_lt, t.transaction_hash] }),
+  key: ['utime', 'transaction_lt', 'transaction_hash'],
+  indexes: (t) => [
     // The transfers of one jetton, and those from and to one owner, newest first.
     index('jetton_transfers_jetton_master').on(t.jetton_master, t.utime),
     index('jetton_transfers_source').on(t.source, t.utime),
@@ -298,7 +298,7 @@ export const jetton_wallets = tonTable('jetton_wallets', {
       'Members of jetton_wallets[] that this version of the program has no column for, and a mintless_info of which every member is null; null if there are none.',
     ),
   },
-  keys: (t) => [
+  indexes: (t) => [
     index('jetton_wallets_owner_index').on(t.owner),
     index('jetton_wallets_jetton_index').on(t.jetton),
   ],

@@ -1,4 +1,3 @@
-import { primaryKey } from 'drizzle-orm/pg-core';
 import {
   address,
   amount,
@@ -84,6 +83,6 @@ export const multisig_order_actions = tonTable('multisig_order_actions', {
     error: text('Why the server could not read the action; null if it could.'),
     loaded_at: loadedAt(),
   },
-  keys: (t) => [primaryKey({ columns: [t.order_address, t.position] })],
+  key: ['order_address', 'position'],
   conflict: { kind: 'replace' },
 });

@@ -1,4 +1,4 @@
-import { index, primaryKey } from 'drizzle-orm/pg-core';
+import { index } from 'drizzle-orm/pg-core';
 import {
   boolean,
   count8,
@@ -70,8 +70,8 @@ export const traces = tonTable('traces', {
       'Members of a trace or its tree that this version of the program has no column for, by dotted path; null if there are none. If the order of transactions is not by lt and account, it is here, too.',
     ),
   },
-  keys: (t) => [
-    primaryKey({ columns: [t.utime, t.trace_id] }),
+  key: ['utime', 'trace_id'],
+  indexes: (t) => [
     // Transactions contain the id of their trace, but not the time at which it ended.
     index('traces_trace_id').on(t.trace_id),
   ],
@@ -107,7 +107,7 @@ export const trace_nodes = tonTable('trace_nodes', {
     ).notNull(),
     loaded_at: loadedAt(),
   },
-  keys: (t) => [primaryKey({ columns: [t.utime, t.trace_id, t.tx_hash] })],
+  key: ['utime', 'trace_id', 'tx_hash'],
   conflict: { kind: 'newer', by: 'end_lt' },
   supersedes: { columns: ['trace_id'], of: 'traces' },
   partitioned: true,

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { index, primaryKey } from 'drizzle-orm/pg-core';
+import { index } from 'drizzle-orm/pg-core';
 import {
   address,
   amount,
@@ -96,8 +96,8 @@ export const messages = tonTable('messages', {
       'Members of a message that this version of the program has no column for, by dotted path; null if there are none.',
     ),
   },
-  keys: (t) => [
-    primaryKey({ columns: [t.utime, t.hash] }),
+  key: ['utime', 'hash'],
+  indexes: (t) => [
     // Messages are searched by hash alone, without a time.
     index('messages_hash').on(t.hash),
     // Wallets know their messages by this hash. Only messages from outside the chain have it.
@@ -411,8 +411,8 @@ export const transactions = tonTable('transactions', {
       'Members of transactions[] that this version of the program has no column for, and phases that were sent empty, by dotted path; null if there are none.',
     ),
   },
-  keys: (t) => [
-    primaryKey({ columns: [t.utime, t.lt, t.account] }),
+  key: ['utime', 'lt', 'account'],
+  indexes: (t) => [
     // Transactions are searched by hash alone, without a time.
     index('transactions_hash').on(t.hash),
     // An account's history, newest first: the most frequent query.

@@ -1,4 +1,4 @@
-import { index, primaryKey } from 'drizzle-orm/pg-core';
+import { index } from 'drizzle-orm/pg-core';
 import {
   address,
   amount,
@@ -45,8 +45,8 @@ export const nominator_pool_events = tonTable('nominator_pool_events', {
     ),
     ...restColumns(),
   },
-  keys: (t) => [
-    primaryKey({ columns: [t.utime, t.tx_lt, t.tx_hash] }),
+  key: ['utime', 'tx_lt', 'tx_hash'],
+  indexes: (t) => [
     // The dataset is read and covered for each pool.
     index('nominator_pool_events_pool').on(t.pool_address, t.utime),
   ],
@@ -80,8 +80,8 @@ export const nominator_events = tonTable('nominator_events', {
     withdraw_request_after: boolean('True if the nominator still asks for its money after the event.'),
     ...restColumns(),
   },
-  keys: (t) => [
-    primaryKey({ columns: [t.utime, t.tx_lt, t.tx_hash, t.nominator_address, t.type] }),
+  key: ['utime', 'tx_lt', 'tx_hash', 'nominator_address', 'type'],
+  indexes: (t) => [
     // The dataset is read and covered for each pool.
     index('nominator_events_pool').on(t.pool_address, t.utime),
   ],
@@ -157,7 +157,7 @@ export const validator_complaints = tonTable('validator_complaints', {
     ),
     ...restColumns(),
   },
-  keys: (t) => [primaryKey({ columns: [t.utime, t.election_id, t.complaint_hash] })],
+  key: ['utime', 'election_id', 'complaint_hash'],
   conflict: { kind: 'replace' },
   partitioned: true,
 });
@@ -190,7 +190,7 @@ export const complaint_votes = tonTable('complaint_votes', {
     ),
     loaded_at: loadedAt(),
   },
-  keys: (t) => [primaryKey({ columns: [t.utime, t.election_id, t.complaint_hash, t.position] })],
+  key: ['utime', 'election_id', 'complaint_hash', 'position'],
   conflict: { kind: 'replace' },
   partitioned: true,
 });
@@ -228,7 +228,7 @@ export const validator_cycles = tonTable('validator_cycles', {
     ),
     ...restColumns(),
   },
-  keys: (t) => [primaryKey({ columns: [t.utime, t.cycle_start] })],
+  key: ['utime', 'cycle_start'],
   conflict: { kind: 'replace' },
   partitioned: true,
 });
@@ -258,7 +258,7 @@ export const cycle_validators = tonTable('cycle_validators', {
     ),
     loaded_at: loadedAt(),
   },
-  keys: (t) => [primaryKey({ columns: [t.utime, t.cycle_start, t.position] })],
+  key: ['utime', 'cycle_start', 'position'],
   conflict: { kind: 'replace' },
   partitioned: true,
 });
@@ -291,7 +291,7 @@ export const validator_events = tonTable('validator_events', {
     reason: count8("Code of the elector's reason for refusing the stake; null for all other types."),
     ...restColumns(),
   },
-  keys: (t) => [primaryKey({ columns: [t.utime, t.tx_lt, t.tx_hash] })],
+  key: ['utime', 'tx_lt', 'tx_hash'],
   conflict: { kind: 'fill', columns: ['extra'] },
   partitioned: true,
 });
@@ -316,7 +316,7 @@ export const validator_elections = tonTable('validator_elections', {
     ),
     ...restColumns(),
   },
-  keys: (t) => [primaryKey({ columns: [t.utime, t.election_id] })],
+  key: ['utime', 'election_id'],
   conflict: { kind: 'replace' },
   partitioned: true,
 });
@@ -347,7 +347,7 @@ export const election_participants = tonTable('election_participants', {
     adnl_addr: text('Network address (ADNL) of the participant, 64 upper-case hex digits.'),
     loaded_at: loadedAt(),
   },
-  keys: (t) => [primaryKey({ columns: [t.utime, t.election_id, t.position] })],
+  key: ['utime', 'election_id', 'position'],
   conflict: { kind: 'replace' },
   partitioned: true,
 });
