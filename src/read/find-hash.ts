@@ -1,5 +1,5 @@
 import { is, sql } from 'drizzle-orm';
-import { getTableConfig, PgTable, type PgColumn } from 'drizzle-orm/pg-core';
+import { getTableConfig, IndexedColumn } from 'drizzle-orm/pg-core';
 import * as z from 'zod';
 import type { Session } from '../postgres/database.ts';
 import { loadTables } from '../postgres/load-tables.ts';
@@ -10,7 +10,7 @@ import { factsOf } from '../tables/describe.ts';
 import { pages } from '../tables/etl/pages.ts';
 import { readQuarantined, type Quarantined } from './quarantined.ts';
 
-/** A column by which rows are found without their time: an index or the key begins with it. */
+/** A column by which rows are found without their time: an index begins with it, as no key of a stream does. */
 export interface HashColumn {
   readonly schema: string;
   readonly table: string;
@@ -28,28 +28,14 @@ export async function findHashColumns(): Promise<HashColumn[]> {
   return (await loadTables())
     .filter((table) => factsOf(table).partitioned)
     .flatMap((table) => {
-      const { schema = 'public', name } = getTableConfig(table);
-      return leadingColumns(table).map((column) => ({ schema, table: name, column }));
+      const { schema = 'public', name, indexes, columns } = getTableConfig(table);
+      const first = indexes.map(({ config }) => config.columns[0]);
+      const leading = first.map((column) => (is(column, IndexedColumn) ? column.name : undefined));
+      return columns
+        .filter((column) => column.getSQLType() === 'text' && HASH_LIKE.test(column.name))
+        .filter((column) => leading.includes(column.name))
+        .map((column) => ({ schema, table: name, column: column.name }));
     });
-}
-
-function leadingColumns(table: PgTable): string[] {
-  const { indexes, primaryKeys, uniqueConstraints, columns } = getTableConfig(table);
-  const leading: unknown[] = [
-    ...indexes.map((index) => index.config.columns[0]),
-    ...primaryKeys.map((key) => key.columns[0]),
-    ...uniqueConstraints.map((unique) => unique.columns[0]),
-  ];
-  const isLeading = (column: PgColumn) =>
-    column.primary || leading.some((first) => hasName(first) && first.name === column.name);
-  return columns
-    .filter((column) => column.getSQLType() === 'text' && HASH_LIKE.test(column.name) && isLeading(column))
-    .map((column) => column.name);
-}
-
-/** The first part of an index may be an expression, which has no name. */
-function hasName(value: unknown): value is { readonly name: unknown } {
-  return typeof value === 'object' && value !== null && !is(value, PgTable) && 'name' in value;
 }
 
 /** A stored row with the hash. */
