@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { LONGEST_PAGES, streamOf } from '../crawl/streams/planner.ts';
+import { LONGEST_PAGES } from '../crawl/request-bounds.ts';
+import { streamOf } from '../crawl/streams/planner.ts';
 import { type AlsoHeld, alsoHeldAmong, type Dataset } from '../dataset/dataset.ts';
 import { addCoverage, readCoverage, readMissing } from '../ledger/stored-coverage.ts';
 import { type Session, writeTransaction } from '../postgres/database.ts';
