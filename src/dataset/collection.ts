@@ -3,7 +3,7 @@ import type { Choices } from '../settings/config.ts';
 import { DAY, spanOfSecond, secondOfTime } from '../range.ts';
 import {
   type Tables,
-  type Rows,
+  type Put,
   memberAt,
   canonicalOf,
   hashOf,
@@ -153,7 +153,8 @@ interface RecordSpec<Rec> {
   readonly record: ZodType<Rec>;
   /** Members (dotted paths) that together identify a record, for the quarantine. */
   readonly id: readonly string[];
-  readonly rows: (record: Rec, extra: Extra, asked: Asked) => Rows;
+  /** Puts the rows of a record, one after another, like a stream's `rows`. */
+  readonly rows: (record: Rec, extra: Extra, put: Put, asked: Asked) => void;
 }
 
 /** Reads the records of a response; the first one has the rank `first`. */
@@ -170,9 +171,9 @@ function readResponse<Rec>(
     const name = nameOf(canonical, id);
     const reading = readRecord(record, { raw, canonical });
     if (reading.ok) {
-      const { extra } = reading;
-      const written = rows(reading.record, extra, { ...asked, rank: first + index });
-      fitting.push({ id: name, rows: written, extra, canonical });
+      const { record: read, extra } = reading;
+      const own = { ...asked, rank: first + index };
+      fitting.push({ id: name, put: (put) => rows(read, extra, put, own), extra, canonical });
     } else {
       const utime = secondOfTime(asked.at);
       const position = { utime, lt: '0', id: name };
@@ -231,10 +232,11 @@ export type WalkEndpoint = { readonly path: string; readonly index: string } | {
  */
 export type ResponseShape = { readonly member: string } | 'array' | 'map' | 'one';
 
-/** The rows of a record that fits its schema. */
+/** A record that fits its schema. */
 interface Fitting {
   readonly id: string;
-  readonly rows: Rows;
+  /** Puts its rows. */
+  readonly put: (put: Put) => void;
   readonly extra: Extra;
   readonly canonical: unknown;
 }

@@ -385,11 +385,6 @@ export function extraOutside(extra: Extra, prefixes: readonly string[]): Extra |
   return orNull(Object.fromEntries(outside));
 }
 
-/** True for a member that was sent empty. Its columns alone would say that it was not sent. */
-export function isEmpty(member: object | null | undefined): member is object {
-  return member != null && Object.values(member).every((value) => value == null);
-}
-
 /** Identifies a record without an id of its own: the SHA-256 of its JSON, in base64. */
 export function hashOf(raw: unknown): string {
   return createHash('sha256')
@@ -550,9 +545,6 @@ function namesIn(schema: z.core.$ZodType): string[] {
 }
 
 export type Tables = Readonly<Record<string, Table>>;
-
-/** The rows of one record, by table. */
-export type RowsOf<T extends Tables> = { readonly [Name in keyof T]?: readonly T[Name]['$inferInsert'][] };
 
 /** Rows by table name, as they are written. */
 export type Rows = Readonly<Record<string, readonly object[] | undefined>>;
