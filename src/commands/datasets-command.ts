@@ -285,7 +285,7 @@ function endpointOf({ endpoint }: Walk): string {
 function walkCost(walk: Walk): string {
   switch (walk.kind) {
     case 'list':
-      return `one request for each ${offset.maxSize} records, one every ${formatDuration(walk.everySeconds)} to see whether any were appended; whole again every ${formatDuration(walk.rescanSeconds)}`;
+      return `one request for each ${offset.maxSize} records, one every ${formatDuration(offset.everySeconds)} to see whether any were appended; whole again every ${formatDuration(offset.rescanSeconds)}`;
     case 'lookup':
       return lookupCost(walk);
     case 'backward':

@@ -1,6 +1,6 @@
 import type { ZodType } from 'zod';
 import type { Choices } from '../settings/config.ts';
-import { DAY, spanOfSecond, secondOfTime } from '../range.ts';
+import { spanOfSecond, secondOfTime } from '../range.ts';
 import {
   type Tables,
   type Put,
@@ -51,18 +51,9 @@ export type WalkSpec<Rec> = WalkEndpoint &
     readonly shape: ResponseShape;
   };
 
-interface ListOptions {
-  readonly rescanSeconds?: number;
-  readonly everySeconds?: number;
-}
-
-/**
- * Reads a list by offset: the whole list after each `rescanSeconds` (default: a day), and appended rows after
- * each `everySeconds` (default: 5 minutes).
- */
-export function list<Rec>(spec: WalkSpec<Rec> & ListOptions): ListWalk {
-  const { rescanSeconds = DAY, everySeconds = 300 } = spec;
-  return { kind: 'list', ...common('list', spec), rescanSeconds, everySeconds };
+/** Reads a list by offset, and what is appended to it. */
+export function list<Rec>(spec: WalkSpec<Rec>): ListWalk {
+  return { kind: 'list', ...common('list', spec) };
 }
 
 interface LookupOptions {
@@ -265,10 +256,6 @@ interface AnyWalk {
  */
 export interface ListWalk extends AnyWalk {
   readonly kind: 'list';
-  /** Seconds between two readings of the whole list. */
-  readonly rescanSeconds: number;
-  /** Seconds between two checks for appended rows. */
-  readonly everySeconds: number;
 }
 
 /** A relation whose rows name subjects. */

@@ -1,5 +1,6 @@
 import type { AnyJob, Dataset } from './dataset.ts';
 import type { Walk } from './collection.ts';
+import { offset } from './paginators/offset.ts';
 
 /** The settings that decide how often the tail sends requests. */
 export interface TailPlan {
@@ -176,7 +177,8 @@ export function pauseSeconds(
 
 /** Seconds between two readings of a walk. */
 export function walkSeconds(walk: Walk): number {
-  return walk.kind === 'list' || walk.kind === 'sample' ? walk.everySeconds : LOOKUP_SECONDS;
+  if (walk.kind === 'list') return offset.everySeconds;
+  return walk.kind === 'sample' ? walk.everySeconds : LOOKUP_SECONDS;
 }
 
 /** Requests a minute of a walk while nothing happens, by its kind. */

@@ -189,12 +189,11 @@ interface PageSeen {
  * page, the rest of the list cannot be paged through. Rows of it that other datasets name are looked up by name.
  */
 export async function walkList(walkContext: WalkContext<ListWalk>): Promise<NotServedError | undefined> {
-  const { walk } = walkContext;
   const size = createPageSize(offset.maxSize);
   const stored = OffsetCursor.safeParse(walkContext.stored).data;
   const [known, failure] =
     stored === undefined ? [undefined, undefined] : await askAgain(walkContext, stored);
-  const cursor = offset.start(known, nowOf(walkContext), walk.rescanSeconds);
+  const cursor = offset.start(known, nowOf(walkContext));
   let at: ListProgress = { cursor, until: Infinity, inRow: 0, failure };
   while (at.cursor !== undefined && !isOver(walkContext)) at = await readOn(walkContext, at, at.cursor, size);
   return at.failure;

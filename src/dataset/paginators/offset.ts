@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { DAY } from '../../range.ts';
 import { Lacking, withLacking } from './paginator.ts';
 
 /**
@@ -44,14 +45,18 @@ const START: OffsetCursor = { at: 0, end: 0, round: true, ended: null, beyond: n
 export const offset = {
   /** Maximum number of records in a response. */
   maxSize: 1000,
+  /** Seconds between two readings of the whole list. */
+  rescanSeconds: DAY,
+  /** Seconds between two checks for appended rows. */
+  everySeconds: 300,
   /**
    * The start of a poll. An unfinished round continues. A finished one is followed by a poll of the list's end or,
    * `rescanSeconds` after it ended, by a new round. Undefined if the end cannot be read. `now`: unix seconds.
    */
-  start(cursor: OffsetCursor | undefined, now: number, rescanSeconds: number): OffsetCursor | undefined {
+  start(cursor: OffsetCursor | undefined, now: number): OffsetCursor | undefined {
     if (cursor === undefined) return START;
     if (cursor.round) return cursor;
-    if (now - (cursor.ended ?? 0) >= rescanSeconds)
+    if (now - (cursor.ended ?? 0) >= offset.rescanSeconds)
       return { ...START, ended: cursor.ended, lacking: cursor.lacking };
     return cursor.beyond === null ? { ...cursor, at: cursor.end } : undefined;
   },
