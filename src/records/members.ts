@@ -123,11 +123,6 @@ export function timeOf(time: Seconds): string {
   return formatTime(Number(time));
 }
 
-/** ISO 8601 of `seconds`; null if they were not sent. */
-export function momentOf(time: z.output<typeof seconds>): string | null {
-  return time == null ? null : timeOf(time);
-}
-
 /**
  * True for the one form that Postgres prints, because the text of a key is hashed. It is also called for strings that
  * the regular expression has rejected: these are not numbers, and must not be converted.

@@ -15,7 +15,6 @@ import {
   requiredDigits,
   requiredInt64,
   requiredSeconds,
-  timeOf,
   digits,
   text,
   count,
@@ -42,6 +41,7 @@ import {
   extraWithin,
   type Extra,
 } from '../dataset/declaration/record.ts';
+import { formatTime } from '../range.ts';
 import { transactions, messages } from '../tables/ton/transactions.ts';
 import { account_messages, account_transactions } from '../tables/ton/account-transactions.ts';
 
@@ -140,15 +140,15 @@ interface Carrier {
   readonly extra: Extra | null;
 }
 
-/** Unix seconds of a message's row: its own, or those of the transaction that received it. */
-function messageTime(message: Message, now: Seconds): Seconds {
-  return message.created_at ?? now;
+/** The time of a message's row: its own, or that of the transaction that received it. */
+function messageTime(message: Message, now: Seconds): string {
+  return formatTime(Number(message.created_at ?? now));
 }
 
 const messageLayout = rowLayoutOf(messages, message);
 
 export function messageRow(message: Message, { now, sender, extra }: Carrier, put: Put): void {
-  const given = { utime: timeOf(messageTime(message, now)), out_msg_tx_hash: sender };
+  const given = { utime: messageTime(message, now), out_msg_tx_hash: sender };
   put(messageLayout, message, given, withLeftover(message, extra));
 }
 
@@ -301,7 +301,7 @@ export function transactionRow(record: Transaction, extra: Extra, put: Put): voi
   const { in_msg, out_msgs, now } = record;
   const given = {
     in_msg_hash: in_msg?.hash,
-    in_msg_utime: in_msg == null ? null : timeOf(messageTime(in_msg, now)),
+    in_msg_utime: in_msg == null ? null : messageTime(in_msg, now),
     out_msg_count: out_msgs?.length,
   };
   put(rowLayout, record, given, extraOutside(extra, ['in_msg', 'out_msgs']));
