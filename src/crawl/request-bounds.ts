@@ -262,12 +262,6 @@ interface BoundsRequest {
   readonly signal: AbortSignal;
 }
 
-/** Logical times between which all rows of some seconds lie; undefined is unbounded. */
-export interface LtRange {
-  readonly start: bigint | undefined;
-  readonly end: bigint | undefined;
-}
-
 export type LtBounds = ReturnType<typeof createLtBounds>;
 
 /** The time of a masterchain block, and the logical time that it bounds. */
@@ -317,7 +311,8 @@ export function createLtBounds({ api, database }: { readonly api: ApiClient; rea
     return asked?.lt;
   };
   return {
-    of: async (seconds: Range, asking: BoundsRequest): Promise<LtRange> => ({
+    /** Logical times between which all rows of some seconds lie; undefined is unbounded. */
+    of: async (seconds: Range, asking: BoundsRequest) => ({
       start: await find('start', seconds, asking),
       end: await find('end', seconds, asking),
     }),

@@ -97,19 +97,14 @@ interface PolledHead {
 }
 
 /** Learns the interval of blocks from polls, and computes the next poll. */
-interface HeadWatch {
-  /** Seconds between two blocks; undefined before two were seen. */
-  readonly interval: () => number | undefined;
-  /** Seconds from this poll, at `now`, to the next one. */
-  pauseAfter(head: PolledHead, now: number): number;
-}
-
-export function createHeadWatch(plan: TailPlan): HeadWatch {
+export function createHeadWatch(plan: TailPlan) {
   const heads: PolledHead[] = [];
   let movedAt = 0;
   return {
+    /** Seconds between two blocks; undefined before two were seen. */
     interval: () => intervalOf(heads),
-    pauseAfter: (head, now) => {
+    /** Seconds from this poll, at `now`, to the next one. */
+    pauseAfter: (head: PolledHead, now: number) => {
       const isNew = head.seqno > (heads.at(-1)?.seqno ?? -1);
       if (isNew) {
         heads.push(head);

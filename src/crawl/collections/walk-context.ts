@@ -163,15 +163,8 @@ function rowsOf({ job }: Collection, { fitting }: Pick<ResponseReading, 'fitting
   return fitting.map(({ put }) => collectRows(job.tables, put));
 }
 
-interface Piggybacked {
-  readonly dataset: string;
-  readonly tables: Collection['job']['tables'];
-  readonly rows: readonly Rows[];
-  readonly outcomes: Outcomes;
-}
-
 /** Records of another collection that came with the response, read by the rules of its first walk. */
-function piggybackedBy(dataset: Collection, response: WalkResponse): Piggybacked {
+function piggybackedBy(dataset: Collection, response: WalkResponse) {
   const { name, job } = dataset;
   const [walk] = job.walks;
   const { maps, at } = response.value;

@@ -31,12 +31,6 @@ const Cursor = z.object({
 
 export type BackwardCursor = z.infer<typeof Cursor>;
 
-interface BackwardStep {
-  readonly cursor: BackwardCursor;
-  /** True if the newest transactions are stored and the beginning was reached. */
-  readonly done: boolean;
-}
-
 /** `head`: newer than all stored transactions. `tail`: older. */
 type Phase = 'head' | 'tail';
 
@@ -70,12 +64,15 @@ function repeatedIn(positions: readonly HistoryPosition[], from: HistoryPosition
   return from !== null && first !== undefined && first.lt === from.lt ? 1 : 0;
 }
 
-/** If a page is not full, it has reached the stored part or, if nothing is stored, the account's beginning. */
+/**
+ * If a page is not full, it has reached the stored part or, if nothing is stored, the account's beginning. `done`: the
+ * newest transactions are stored.
+ */
 function afterHead(
   cursor: BackwardCursor,
   positions: readonly HistoryPosition[],
   size: number,
-): BackwardStep {
+): { readonly cursor: BackwardCursor; readonly done: boolean } {
   const newRows = positions.slice(repeatedIn(positions, cursor.at));
   const last = newRows.at(-1);
   const top = cursor.top ?? newRows[0] ?? null;
@@ -93,7 +90,7 @@ function afterHead(
  * No row shows whether an earlier one exists. The beginning is reached if a page contains only the row with
  * which it began.
  */
-function afterTail(cursor: BackwardCursor, positions: readonly HistoryPosition[]): BackwardStep {
+function afterTail(cursor: BackwardCursor, positions: readonly HistoryPosition[]) {
   const last = positions.slice(repeatedIn(positions, cursor.oldest)).at(-1);
   if (last === undefined) return { cursor: { ...cursor, complete: true }, done: true };
   return { cursor: { ...cursor, oldest: last }, done: false };
