@@ -204,13 +204,13 @@ function keysOf<C extends Columns>(table: string, { key = [], indexes }: Declare
   };
 }
 
-interface Given extends Facts<string> {
+interface GivenFacts extends Facts<string> {
   readonly columns: Columns;
   readonly key?: readonly string[];
   readonly conflict: Conflict<string>;
 }
 
-function remembered<T extends PgTable>(table: T, given: Given): T {
+function remembered<T extends PgTable>(table: T, given: GivenFacts): T {
   const ownKey = Object.values(getTableColumns(table)).filter(({ primary }) => primary);
   described.set(table, {
     key: ownKey.map(({ name }) => name),
@@ -227,7 +227,7 @@ function remembered<T extends PgTable>(table: T, given: Given): T {
 const NAMES_SOURCE =
   /\b(?:From|The (?:hash|index|length|request|seqno) (?:of|in)) |by the program|^Members of/;
 
-function columnComments(table: PgTable, { columns, from }: Given): Record<string, string> {
+function columnComments(table: PgTable, { columns, from }: GivenFacts): Record<string, string> {
   const paths = Object.entries(typeof from === 'string' ? { '': from } : (from ?? {}));
   const ofEveryTable: Partial<Record<string, string>> = {
     extra: `Members of ${paths[0]?.[1].replace('.*', '')} that this version of the program has no column for, by dotted path; null if there are none.`,
