@@ -268,7 +268,7 @@ export interface SeenIn {
   readonly lt?: string;
   /** Further columns that a request needs. */
   readonly fields?: readonly string[];
-  /** When a row came: chain time for rows of a stream, or the time of writing for others. */
+  /** When a row came: chain time for rows of a stream, else the time of writing. */
   readonly time: 'utime' | 'loaded_at';
 }
 

@@ -38,7 +38,7 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
   readonly tables: T;
   /**
    * Puts the rows of a record, one after another. `extra` has the members that the schema does not name.
-   * Columns of members are filled by the schema; the others are given here.
+   * Columns of members are filled by the schema; the rest is given here.
    */
   readonly rows: (record: Rec, extra: Extra, put: Put) => void;
   /**

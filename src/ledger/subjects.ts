@@ -133,8 +133,8 @@ function isOf(dataset: string, walk: string): SQL {
 }
 
 /**
- * The next subjects to request: those that became due last, and at least as many in the order of their names; and the
- * subject after which the order continues, empty at its end.
+ * The next subjects to request: those that became due last, and at least as many in the order of their names. `after`
+ * is the subject after which the order continues, empty at its end.
  */
 export async function readDueSubjects(session: Session, options: DueOptions) {
   const { dataset, walk, onlyWatched, unserved, before, except = [], limit, after } = options;

@@ -303,7 +303,7 @@ interface Eligibility {
   readonly unproved: readonly Range[];
 }
 
-/** Decides in which seconds a check can run, and what happens to the others. */
+/** Decides in which seconds a check can run, and what happens to the rest. */
 async function eligibilityOf(
   session: Session,
   { name: check, isOptional }: Check,

@@ -34,7 +34,7 @@ export function storedRows(target: Target, stretch: Stretch, scope?: Scope): SQL
     from ${target.into} t where ${during('t', stretch)} ${ofScope(scope)} group by 1`;
 }
 
-/** The condition on a scope's rows `t`, after others. */
+/** The condition on a scope's rows `t`, with the `and` before it. */
 export function ofScope(scope: Scope): SQL {
   return scope === undefined ? sql`` : sql`and t.${sql.identifier(scope.column)} = ${scope.value}`;
 }
