@@ -12,7 +12,7 @@ import {
   texts,
 } from '../src/records/members.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull } from '../src/dataset/declaration/record.ts';
+import { elsewhere, rowLayoutOf } from '../src/dataset/declaration/record.ts';
 import { account_state_changes, account_states } from '../src/tables/ton/account-states.ts';
 
 /** One element of `accounts` of GET /api/v3/accountStates. */
@@ -24,7 +24,7 @@ export const accountStateFull = z.strictObject({
   status: accountStatus.nullish(),
   frozen_hash: optionalHash,
   last_transaction_hash: optionalHash,
-  last_transaction_lt: int64,
+  last_transaction_lt: elsewhere(int64),
   data_hash: optionalHash,
   code_hash: optionalHash,
   data_boc: text,
@@ -34,13 +34,14 @@ export const accountStateFull = z.strictObject({
   suspended: flag,
 });
 
-const tables = { account_states, account_state_changes };
+const states = rowLayoutOf(account_states, accountStateFull);
+const changes = rowLayoutOf(account_state_changes, accountStateFull);
 
 export default defineCollection({
   title: 'Balance, status, code and last transaction of accounts, with every state that a look-up has found',
   limitations:
     'states between two look-ups; accounts that neither the watch list nor an indexed transaction names',
-  tables,
+  tables: { account_states, account_state_changes },
   walks: [
     lookup({
       path: '/api/v3/accountStates',
@@ -50,10 +51,10 @@ export default defineCollection({
       batch: { param: 'address' },
       record: accountStateFull,
       id: ['address'],
-      rows: (record, extra, { at }): RowsOf<typeof tables> => {
+      rows: (record, extra, put, { at }) => {
         const last_transaction_lt = record.last_transaction_lt ?? '0';
-        const row = { ...record, last_transaction_lt, extra: orNull(extra) };
-        return { account_states: [row], account_state_changes: [{ ...row, first_seen: at }] };
+        put(states, record, { last_transaction_lt }, extra);
+        put(changes, record, { last_transaction_lt, first_seen: at }, extra);
       },
       answers: { key: 'address', lt: 'last_transaction_lt' },
       // Watched accounts may move without an indexed row that shows it.

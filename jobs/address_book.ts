@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { account, text, texts } from '../src/records/members.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull } from '../src/dataset/declaration/record.ts';
+import { oneRow } from '../src/dataset/declaration/record.ts';
 import { address_book } from '../src/tables/ton/address-book.ts';
 import { DAY } from '../src/range.ts';
 
@@ -13,13 +13,11 @@ export const bookEntry = z.strictObject({
   interfaces: texts,
 });
 
-const tables = { address_book };
-
 export default defineCollection({
   title: 'Names of accounts: friendly form, domain, kinds of contract',
   limitations: 'earlier names of an account, and accounts that are neither watched nor seen in indexed rows',
   piggybackedAs: 'address_book',
-  tables,
+  tables: { address_book },
   walks: [
     lookup({
       path: '/api/v3/addressBook',
@@ -28,9 +26,7 @@ export default defineCollection({
       batch: { param: 'address' },
       record: bookEntry,
       id: ['address'],
-      rows: (record, extra): RowsOf<typeof tables> => ({
-        address_book: [{ ...record, extra: orNull(extra) }],
-      }),
+      rows: oneRow(address_book, bookEntry),
       answers: { key: 'address' },
       refreshSeconds: DAY,
       subjects: {

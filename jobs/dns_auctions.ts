@@ -1,16 +1,8 @@
 import * as z from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import { orNull, type Extra, type RowsOf } from '../src/dataset/declaration/record.ts';
+import { elsewhere, oneRow } from '../src/dataset/declaration/record.ts';
 import { DAY } from '../src/range.ts';
-import {
-  account,
-  optionalAddress,
-  digits,
-  flag,
-  freeForm,
-  momentOf,
-  seconds,
-} from '../src/records/members.ts';
+import { account, optionalAddress, digits, flag, freeForm, seconds } from '../src/records/members.ts';
 import { dns_auctions } from '../src/tables/ton/dns-records.ts';
 
 /** One element of `auctions` of GET /api/v3/dns/activeAuctions. */
@@ -22,16 +14,15 @@ export const dnsAuction = z.strictObject({
   auction_end_time: seconds,
   last_fill_up_time: seconds,
   finished: flag,
-  nft_item: freeForm,
+  // The server may add the item, which no table stores.
+  nft_item: elsewhere(freeForm),
 });
-
-const tables = { dns_auctions };
 
 export default defineCollection({
   title: 'Auctions of domains: highest bid, bidder and end',
   limitations:
     'auctions whose leading bidder neither the watch list nor an indexed action names, bids between two look-ups, and beyond the first 1000 of a bidder',
-  tables,
+  tables: { dns_auctions },
   walks: [
     lookup({
       path: '/api/v3/dns/activeAuctions',
@@ -40,7 +31,7 @@ export default defineCollection({
       shape: { member: 'auctions' },
       record: dnsAuction,
       id: ['nft_item_address'],
-      rows: auctionRows,
+      rows: oneRow(dns_auctions, dnsAuction),
       batch: { param: 'bidder', most: 1 },
       answers: { key: 'max_bid_address' },
       refreshSeconds: 3600,
@@ -52,14 +43,3 @@ export default defineCollection({
     }),
   ],
 });
-
-/** Ignores the item that the server may add, because no table stores it. */
-function auctionRows(auction: z.output<typeof dnsAuction>, extra: Extra): RowsOf<typeof tables> {
-  const row = {
-    ...auction,
-    auction_end_time: momentOf(auction.auction_end_time),
-    last_fill_up_time: momentOf(auction.last_fill_up_time),
-    extra: orNull(extra),
-  };
-  return { dns_auctions: [row] };
-}

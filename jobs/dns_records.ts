@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { account, optionalAddress, optionalKey } from '../src/records/members.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull, type Extra } from '../src/dataset/declaration/record.ts';
+import { oneRow } from '../src/dataset/declaration/record.ts';
 import { dns_records } from '../src/tables/ton/dns-records.ts';
 import { DAY } from '../src/range.ts';
 
@@ -16,8 +16,6 @@ export const dnsRecord = z.strictObject({
   dns_storage_bag_id: optionalKey,
 });
 
-const tables = { dns_records };
-
 const records = {
   path: '/api/v3/dns/records',
   index: 'dns_entries (dns_wallet, length(domain))',
@@ -25,9 +23,7 @@ const records = {
   shape: { member: 'records' },
   record: dnsRecord,
   id: ['nft_item_address'],
-  rows: (record: z.output<typeof dnsRecord>, extra: Extra): RowsOf<typeof tables> => ({
-    dns_records: [{ ...record, extra: orNull(extra) }],
-  }),
+  rows: oneRow(dns_records, dnsRecord),
   refreshSeconds: DAY,
   unknownForSeconds: DAY,
 } as const;
@@ -36,7 +32,7 @@ export default defineCollection({
   title: 'Domains and their targets: of watched wallets, and of every domain that an address book named',
   limitations:
     'domains that no watched wallet holds and no address book named, and earlier targets of a domain',
-  tables,
+  tables: { dns_records },
   walks: [
     lookup({
       ...records,

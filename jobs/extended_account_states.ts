@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull, type Extra } from '../src/dataset/declaration/record.ts';
+import { elsewhere, rowLayoutOf, spread, type Extra, type Put } from '../src/dataset/declaration/record.ts';
 import { extended_account_states } from '../src/tables/ton/account-states.ts';
 import {
   accountAddress,
@@ -11,7 +11,6 @@ import {
   count,
   digits,
   requiredSeconds,
-  timeOf,
 } from '../src/records/members.ts';
 import { MASTERCHAIN } from '../src/ton/shard.ts';
 
@@ -20,17 +19,17 @@ import { MASTERCHAIN } from '../src/ton/shard.ts';
  */
 export const fullAccountState = z.strictObject({
   '@type': tag,
-  address: accountAddress,
+  address: spread('', accountAddress),
   balance: digits,
-  extra_currencies: z.array(currency).nullish(),
-  last_transaction_id: transactionId,
-  block_id: blockIdExt,
+  extra_currencies: elsewhere(z.array(currency).nullish()),
+  last_transaction_id: spread('last_transaction_', transactionId),
+  block_id: elsewhere(blockIdExt),
   sync_utime: requiredSeconds,
   account_state: z.looseObject({ '@type': z.string() }),
   revision: count,
 });
 
-const tables = { extended_account_states };
+const rowLayout = rowLayoutOf(extended_account_states, fullAccountState);
 
 const states = {
   method: 'getExtendedAddressInformation',
@@ -44,7 +43,7 @@ export default defineCollection({
   title:
     'Watched accounts as nodes parse them: kind of wallet, seqno, key; with a range, after each of their transactions',
   limitations: 'states between two polls that no indexed transaction shows; blocks that nodes have dropped',
-  tables,
+  tables: { extended_account_states },
   walks: [
     lookup({
       ...states,
@@ -66,28 +65,19 @@ export default defineCollection({
   ],
 });
 
-function stateRows(record: z.output<typeof fullAccountState>, extra: Extra): RowsOf<typeof tables> {
-  const { address, balance, extra_currencies, last_transaction_id, block_id, sync_utime, revision } = record;
-  const state = record.account_state;
-  const row = {
-    address: address.account_address,
+function stateRows(record: z.output<typeof fullAccountState>, extra: Extra, put: Put): void {
+  const { extra_currencies, block_id, account_state: state } = record;
+  const given = {
     mc_seqno: block_id.workchain === MASTERCHAIN ? block_id.seqno : null,
-    sync_utime: timeOf(sync_utime),
-    balance,
     extra_currencies: extra_currencies?.map(({ id, amount }) => ({ id, amount })),
-    last_transaction_lt: last_transaction_id.lt,
-    last_transaction_hash: last_transaction_id.hash,
     kind: state['@type'],
     wallet_id: numberOf(state['wallet_id']),
     seqno: numberOf(state['seqno']),
     public_key: typeof state['public_key'] === 'string' ? state['public_key'] : null,
-    account_state: state,
-    revision,
     block_root_hash: block_id.root_hash,
     block_file_hash: block_id.file_hash,
-    extra: orNull(extra),
   };
-  return { extended_account_states: [row] };
+  put(rowLayout, record, given, extra);
 }
 
 /** Some servers print 64-bit numbers as text. */

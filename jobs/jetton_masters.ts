@@ -9,7 +9,7 @@ import {
   requiredInt64,
 } from '../src/records/members.ts';
 import { defineCollection, list } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull } from '../src/dataset/declaration/record.ts';
+import { givenLayout, rowLayoutOf } from '../src/dataset/declaration/record.ts';
 import { jetton_descriptions } from '../src/tables/ton/address-book.ts';
 import { jetton_masters } from '../src/tables/ton/jettons-and-nfts.ts';
 import { contentDecimals, contentDescription, contentText } from '../src/records/tokens.ts';
@@ -27,13 +27,14 @@ export const jettonMaster = z.strictObject({
   last_transaction_lt: requiredInt64,
 });
 
-const tables = { jetton_masters, jetton_descriptions };
+const masters = rowLayoutOf(jetton_masters, jettonMaster);
+const descriptions = givenLayout(jetton_descriptions);
 
 export default defineCollection({
   title: 'Jettons (fungible tokens): supply, name, symbol, decimals and content of each master contract',
   limitations:
     'earlier supplies of a jetton; changes between two scans, except those that the next scan shows',
-  tables,
+  tables: { jetton_masters, jetton_descriptions },
   walks: [
     list({
       path: '/api/v3/jetton/masters',
@@ -42,20 +43,18 @@ export default defineCollection({
       record: jettonMaster,
       id: ['address'],
       // Name, symbol and decimals are columns besides the content that contains them.
-      rows: ({ jetton_content, ...columns }, extra, { at }): RowsOf<typeof tables> => {
+      rows: (record, extra, put, { at }) => {
         const description = {
-          ...contentDescription(jetton_content),
-          symbol: contentText(jetton_content, 'symbol'),
-          decimals: contentDecimals(jetton_content),
+          ...contentDescription(record.jetton_content),
+          symbol: contentText(record.jetton_content, 'symbol'),
+          decimals: contentDecimals(record.jetton_content),
         };
         const { name, symbol, decimals } = description;
-        const { address, mintable, admin_address, last_transaction_lt } = columns;
-        const { jetton_wallet_code_hash, code_hash } = columns;
+        put(masters, record, { name, symbol, decimals }, extra);
+        const { address, mintable, admin_address, last_transaction_lt } = record;
+        const { jetton_wallet_code_hash, code_hash } = record;
         const contract = { address, mintable, admin_address, jetton_wallet_code_hash, code_hash };
-        return {
-          jetton_masters: [{ ...columns, jetton_content, name, symbol, decimals, extra: orNull(extra) }],
-          jetton_descriptions: [{ ...contract, ...description, last_transaction_lt, first_seen: at }],
-        };
+        put(descriptions, null, { ...contract, ...description, last_transaction_lt, first_seen: at });
       },
     }),
   ],

@@ -9,8 +9,15 @@ import {
   texts,
 } from '../src/records/members.ts';
 import { defineCollection, list, lookup, type WalkSpec } from '../src/dataset/collection.ts';
-import { type RowsOf, isEmpty, orNull, type Extra } from '../src/dataset/declaration/record.ts';
+import { oneRow, phase } from '../src/dataset/declaration/record.ts';
 import { jetton_wallets } from '../src/tables/ton/jettons-and-nfts.ts';
+
+const mintlessInfo = z.strictObject({
+  amount: digits,
+  start_from: count,
+  expire_at: count,
+  custom_payload_api_uri: texts,
+});
 
 /** One element of `jetton_wallets` of GET /api/v3/jetton/wallets. */
 export const jettonWallet = z.strictObject({
@@ -21,28 +28,17 @@ export const jettonWallet = z.strictObject({
   last_transaction_lt: requiredInt64,
   code_hash: optionalHash,
   data_hash: optionalHash,
-  mintless_info: z
-    .strictObject({
-      amount: digits,
-      start_from: count,
-      expire_at: count,
-      custom_payload_api_uri: texts,
-    })
-    .nullish(),
+  mintless_info: phase('mintless_', mintlessInfo.nullish()),
 });
 
-type JettonWallet = z.output<typeof jettonWallet>;
-
-const tables = { jetton_wallets };
-
 // Never with `sort`: sorted by balance, the list changes during the walk.
-const wallets: WalkSpec<JettonWallet> = {
+const wallets: WalkSpec<z.output<typeof jettonWallet>> = {
   path: '/api/v3/jetton/wallets',
   index: 'jetton_wallets (id)',
   shape: { member: 'jetton_wallets' },
   record: jettonWallet,
   id: ['address'],
-  rows: walletRows,
+  rows: oneRow(jetton_wallets, jettonWallet),
 };
 
 export default defineCollection({
@@ -50,7 +46,7 @@ export default defineCollection({
     'Who holds how much of which jetton: every jetton wallet in the readable part of the list, or with indexed transfers',
   limitations:
     'balances between two readings, and wallets beyond the reach of the list that no indexed transfer, burn or mint names',
-  tables,
+  tables: { jetton_wallets },
   walks: [
     list(wallets),
     lookup({
@@ -69,20 +65,3 @@ export default defineCollection({
     }),
   ],
 });
-
-/** A mintless_info without values is kept in `extra`, because its columns cannot show it. */
-function walletRows(
-  { mintless_info: mintless, ...columns }: JettonWallet,
-  extra: Extra,
-): RowsOf<typeof tables> {
-  const kept = isEmpty(mintless) ? { ...extra, mintless_info: {} } : extra;
-  const row = {
-    ...columns,
-    mintless_amount: mintless?.amount,
-    mintless_start_from: mintless?.start_from,
-    mintless_expire_at: mintless?.expire_at,
-    mintless_custom_payload_api_uri: mintless?.custom_payload_api_uri ?? null,
-    extra: orNull(kept),
-  };
-  return { jetton_wallets: [row] };
-}

@@ -2,13 +2,11 @@ import * as z from 'zod';
 import { timeOf, hash, blockIdExt, tag } from '../src/records/members.ts';
 import { defineCollection, sample, type Asked } from '../src/dataset/collection.ts';
 import {
-  collectRows,
-  type Rows,
-  type RowsOf,
   extraWithin,
+  givenLayout,
   NOTHING,
-  orNull,
   type Extra,
+  type Put,
 } from '../src/dataset/declaration/record.ts';
 import { block_parents, blocks, masterchain_heads } from '../src/tables/ton/blocks.ts';
 import { block, blockRows } from '../src/records/block.ts';
@@ -24,12 +22,12 @@ export const nodeHead = z.strictObject({
 /** A response of GET /api/v3/masterchainInfo. */
 const indexHead = z.strictObject({ last: block, first: block });
 
-const tables = { masterchain_heads, blocks, block_parents };
+const heads = givenLayout(masterchain_heads);
 
 export default defineCollection({
   title: 'The newest masterchain block as the nodes and as the index have it, sampled',
   limitations: 'heads between two samples; which one of several servers answered',
-  tables,
+  tables: { masterchain_heads, blocks, block_parents },
   walks: [
     sample({
       name: 'node',
@@ -56,13 +54,13 @@ export default defineCollection({
 function nodeHeadRows(
   { last, init, state_root_hash }: z.output<typeof nodeHead>,
   extra: Extra,
+  put: Put,
   { at }: Asked,
-): RowsOf<typeof tables> {
+): void {
   const head = {
     taken_at: at,
     source: 'node',
     state_root_hash,
-    extra: orNull(extra),
     seqno: last.seqno,
     root_hash: last.root_hash,
     file_hash: last.file_hash,
@@ -70,15 +68,16 @@ function nodeHeadRows(
     init_root_hash: init.root_hash,
     init_file_hash: init.file_hash,
   };
-  return { masterchain_heads: [head] };
+  put(heads, null, head, extra);
 }
 
-/** The rows of a sample of the index: its head, and the two blocks that it names. */
-function indexHeadRows({ last, first }: z.output<typeof indexHead>, extra: Extra, { at }: Asked): Rows {
-  const named = collectRows({ blocks, block_parents }, (put) => {
-    blockRows(last, extraWithin(extra, 'last') ?? NOTHING, put);
-    blockRows(first, extraWithin(extra, 'first') ?? NOTHING, put);
-  });
+/** Puts the rows of a sample of the index: its head, and the two blocks that it names. */
+function indexHeadRows(
+  { last, first }: z.output<typeof indexHead>,
+  extra: Extra,
+  put: Put,
+  { at }: Asked,
+): void {
   const head = {
     taken_at: at,
     source: 'index',
@@ -88,5 +87,7 @@ function indexHeadRows({ last, first }: z.output<typeof indexHead>, extra: Extra
     file_hash: last.file_hash,
     head_utime: timeOf(last.gen_utime),
   };
-  return { masterchain_heads: [head], ...named };
+  put(heads, null, head);
+  blockRows(last, extraWithin(extra, 'last') ?? NOTHING, put);
+  blockRows(first, extraWithin(extra, 'first') ?? NOTHING, put);
 }

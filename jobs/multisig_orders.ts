@@ -1,9 +1,10 @@
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull, type Extra } from '../src/dataset/declaration/record.ts';
+import { rowLayoutOf, type Extra, type Put } from '../src/dataset/declaration/record.ts';
 import { multisig_order_actions, multisig_orders } from '../src/tables/ton/multisig.ts';
-import { multisigOrder, type MultisigOrder } from '../src/records/multisig-order.ts';
+import { multisigOrder, orderAction, type MultisigOrder } from '../src/records/multisig-order.ts';
 
-const tables = { multisig_orders, multisig_order_actions };
+const orderLayout = rowLayoutOf(multisig_orders, multisigOrder);
+const actionLayout = rowLayoutOf(multisig_order_actions, orderAction);
 
 const orders = {
   path: '/api/v3/multisig/orders',
@@ -19,7 +20,7 @@ export default defineCollection({
   title: 'Orders of multisig wallets: what they do, who has signed, whether they were carried out',
   limitations:
     'orders of wallets that neither the watch list nor an indexed action names, and beyond the newest 1000 of a wallet',
-  tables,
+  tables: { multisig_orders, multisig_order_actions },
   walks: [
     // The orders of a wallet, one wallet for each request, because their number is unknown.
     lookup({
@@ -49,13 +50,9 @@ export default defineCollection({
   ],
 });
 
-function orderRows({ actions, ...order }: MultisigOrder, extra: Extra): RowsOf<typeof tables> {
-  return {
-    multisig_orders: [{ ...order, action_count: actions?.length ?? null, extra: orNull(extra) }],
-    multisig_order_actions: (actions ?? []).map((action, position) => ({
-      ...action,
-      order_address: order.address,
-      position,
-    })),
-  };
+function orderRows(order: MultisigOrder, extra: Extra, put: Put): void {
+  const { address, actions } = order;
+  put(orderLayout, order, { action_count: actions?.length ?? null }, extra);
+  for (const [position, action] of (actions ?? []).entries())
+    put(actionLayout, action, { order_address: address, position });
 }

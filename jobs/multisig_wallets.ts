@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { account, addresses, optionalHash, int, requiredInt64, wideDigits } from '../src/records/members.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import { type RowsOf, extraOutside, type Extra } from '../src/dataset/declaration/record.ts';
+import { elsewhere, extraOutside, rowLayoutOf } from '../src/dataset/declaration/record.ts';
 import { multisig_wallets } from '../src/tables/ton/multisig.ts';
 import { multisigOrder } from '../src/records/multisig-order.ts';
 
@@ -15,16 +15,17 @@ export const multisigWallet = z.strictObject({
   last_transaction_lt: requiredInt64,
   code_hash: optionalHash,
   data_hash: optionalHash,
-  orders: z.array(multisigOrder).nullish(),
+  // They come without their actions, and are a dataset of their own.
+  orders: elsewhere(z.array(multisigOrder).nullish()),
 });
 
-const tables = { multisig_wallets };
+const rowLayout = rowLayoutOf(multisig_wallets, multisigWallet);
 
 export default defineCollection({
   title: 'Wallets that several people sign for: signers, proposers, threshold',
   limitations:
     'multisig wallets that neither the watch list nor an indexed action names: no endpoint lists them',
-  tables,
+  tables: { multisig_wallets },
   walks: [
     lookup({
       path: '/api/v3/multisig/wallets',
@@ -34,7 +35,7 @@ export default defineCollection({
       batch: { param: 'address', limited: true },
       record: multisigWallet,
       id: ['address'],
-      rows: walletRows,
+      rows: (record, extra, put) => put(rowLayout, record, {}, extraOutside(extra, ['orders'])),
       answers: { key: 'address', lt: 'last_transaction_lt' },
       refreshSeconds: 3600,
       subjects: {
@@ -47,8 +48,3 @@ export default defineCollection({
     }),
   ],
 });
-
-/** The row of a multisig wallet. Its orders come without their actions, and are a dataset of their own. */
-function walletRows(record: z.output<typeof multisigWallet>, extra: Extra): RowsOf<typeof tables> {
-  return { multisig_wallets: [{ ...record, extra: extraOutside(extra, ['orders']) }] };
-}

@@ -1,15 +1,7 @@
 import * as z from 'zod';
-import {
-  account,
-  optionalAddress,
-  optionalHash,
-  freeForm,
-  int64,
-  momentOf,
-  seconds,
-} from '../src/records/members.ts';
+import { account, optionalAddress, optionalHash, freeForm, int64, seconds } from '../src/records/members.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull, type Extra } from '../src/dataset/declaration/record.ts';
+import { elsewhere, oneRow } from '../src/dataset/declaration/record.ts';
 import { nft_sales } from '../src/tables/ton/jettons-and-nfts.ts';
 
 /** One element of `nft_sales` of GET /api/v3/nft/sales. */
@@ -24,15 +16,14 @@ export const nftSale = z.strictObject({
   code_hash: optionalHash,
   data_hash: optionalHash,
   details: freeForm,
-  nft_item: freeForm,
+  // It is not stored, because it is incomplete: without its sale and its owner.
+  nft_item: elsewhere(freeForm),
 });
-
-const tables = { nft_sales };
 
 export default defineCollection({
   title: 'Sales and auctions of NFT items: price, bids, fees, royalties',
   limitations: 'sales that ended between two readings of the item; bids between two look-ups',
-  tables,
+  tables: { nft_sales },
   walks: [
     lookup({
       path: '/api/v3/nft/sales',
@@ -41,7 +32,7 @@ export default defineCollection({
       batch: { param: 'address' },
       record: nftSale,
       id: ['address'],
-      rows: saleRow,
+      rows: oneRow(nft_sales, nftSale),
       answers: { key: 'address', lt: 'last_transaction_lt' },
       refreshSeconds: 3600,
       subjects: {
@@ -55,8 +46,3 @@ export default defineCollection({
     }),
   ],
 });
-
-/** The item in the response is not stored: it is incomplete, without its sale and its owner. */
-function saleRow(sale: z.output<typeof nftSale>, extra: Extra): RowsOf<typeof tables> {
-  return { nft_sales: [{ ...sale, created_at: momentOf(sale.created_at), extra: orNull(extra) }] };
-}

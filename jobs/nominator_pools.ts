@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { defineCollection, lookup, type Asked } from '../src/dataset/collection.ts';
-import { orNull, type Extra, type RowsOf } from '../src/dataset/declaration/record.ts';
+import { defineCollection, lookup } from '../src/dataset/collection.ts';
+import { elsewhere, rowLayoutOf } from '../src/dataset/declaration/record.ts';
 import { DAY } from '../src/range.ts';
 import { account, optionalAddress, count, digits, freeForm } from '../src/records/members.ts';
 import { nominator_pools } from '../src/tables/ton/validators-and-pools.ts';
@@ -19,16 +19,16 @@ export const nominatorPool = z.strictObject({
   min_validator_stake: digits,
   min_nominator_stake: digits,
   active_nominators: z.array(nominator).nullish(),
-  address_book: freeForm,
+  address_book: elsewhere(freeForm),
 });
 
-const tables = { nominator_pools };
+const rowLayout = rowLayoutOf(nominator_pools, nominatorPool);
 
 export default defineCollection({
   title: 'Nominator pools as they are: stakes, shares, and their nominators with their balances',
   limitations:
     'pools that had no event in what is indexed and that no interface names; what a pool was before',
-  tables,
+  tables: { nominator_pools },
   walks: [
     lookup({
       path: '/api/v3/staking/nominatorPools/pool',
@@ -37,7 +37,7 @@ export default defineCollection({
       shape: 'one',
       record: nominatorPool,
       id: [],
-      rows: poolRows,
+      rows: (pool, extra, put, { key }) => put(rowLayout, pool, { address: key }, extra),
       batch: { param: 'pool', most: 1 },
       answers: { key: 'validator_address' },
       refreshSeconds: 3600,
@@ -54,7 +54,3 @@ export default defineCollection({
     }),
   ],
 });
-
-function poolRows(pool: z.output<typeof nominatorPool>, extra: Extra, { key }: Asked): RowsOf<typeof tables> {
-  return { nominator_pools: [{ ...pool, address: key, extra: orNull(extra) }] };
-}

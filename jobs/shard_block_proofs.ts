@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import { defineCollection, lookup, type Asked } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull, type Extra } from '../src/dataset/declaration/record.ts';
+import { elsewhere, rowLayoutOf, type Extra, type Put } from '../src/dataset/declaration/record.ts';
 import { shard_block_proofs } from '../src/tables/ton/blocks.ts';
 import { blockIdExt, tag, requiredFlag } from '../src/records/members.ts';
 
 export const shardBlockProof = z.strictObject({
   '@type': tag,
-  from: blockIdExt,
-  mc_id: blockIdExt,
+  from: elsewhere(blockIdExt),
+  mc_id: elsewhere(blockIdExt),
   links: z.array(z.strictObject({ '@type': tag, id: blockIdExt, proof: z.string() })),
   mc_proof: z.array(
     z.strictObject({
@@ -22,13 +22,13 @@ export const shardBlockProof = z.strictObject({
   ),
 });
 
-const tables = { shard_block_proofs };
+const rowLayout = rowLayoutOf(shard_block_proofs, shardBlockProof);
 
 export default defineCollection({
   title: 'Merkle proofs that link stored shard blocks of a range to the masterchain',
   limitations: 'blocks of the requested range that are not stored',
   onRequest: true,
-  tables,
+  tables: { shard_block_proofs },
   walks: [
     lookup({
       method: 'getShardBlockProof',
@@ -53,14 +53,11 @@ export default defineCollection({
   ],
 });
 
-/** The row of a proof. `key` names the proved block: workchain, shard in hex, seqno. */
-function proofRows(
-  { from, mc_id, links, mc_proof }: z.output<typeof shardBlockProof>,
-  extra: Extra,
-  { key }: Asked,
-): RowsOf<typeof tables> {
+/** Puts the row of a proof. `key` names the proved block: workchain, shard in hex, seqno. */
+function proofRows(record: z.output<typeof shardBlockProof>, extra: Extra, put: Put, { key }: Asked): void {
+  const { from, mc_id } = record;
   const [workchain, shard = '', seqno] = key.split(':');
-  const row = {
+  const given = {
     workchain: Number(workchain),
     shard,
     seqno: Number(seqno),
@@ -70,9 +67,6 @@ function proofRows(
     mc_seqno: mc_id.seqno,
     mc_root_hash: mc_id.root_hash,
     mc_file_hash: mc_id.file_hash,
-    links,
-    mc_proof,
-    extra: orNull(extra),
   };
-  return { shard_block_proofs: [row] };
+  put(rowLayout, record, given, extra);
 }

@@ -2,11 +2,11 @@ import * as z from 'zod';
 import { timeOf } from '../src/records/members.ts';
 import { defineCollection, perBlock, type Asked } from '../src/dataset/collection.ts';
 import {
-  collectRows,
-  type Rows,
   extraWithin,
+  givenLayout,
   NOTHING,
   type Extra,
+  type Put,
 } from '../src/dataset/declaration/record.ts';
 import { block_parents, blocks, shard_states } from '../src/tables/ton/blocks.ts';
 import { block, blockRows } from '../src/records/block.ts';
@@ -17,12 +17,12 @@ export const shardState = z.strictObject({ blocks: z.array(block) });
 
 const tops = z.looseObject({ blocks: z.array(z.looseObject({ workchain: z.number(), shard: z.string() })) });
 
-const tables = { shard_states, blocks, block_parents };
+const topLayout = givenLayout(shard_states);
 
 export default defineCollection({
   title: 'Which blocks were the tops of all shards as each masterchain block saw them',
   limitations: 'masterchain blocks outside of the requested ranges',
-  tables,
+  tables: { shard_states, blocks, block_parents },
   walks: [
     perBlock({
       path: '/api/v3/masterchainBlockShardState',
@@ -42,23 +42,14 @@ function isWhole([response]: readonly unknown[]): boolean {
   return read.success && tiles(read.data.blocks);
 }
 
-/** The tops, and the rows of their blocks. The requested masterchain block is one of them. */
-function topRows(record: z.output<typeof shardState>, extra: Extra, { key }: Asked): Rows {
+/** Puts the tops, and the rows of their blocks. The requested masterchain block is one of them. */
+function topRows({ blocks }: z.output<typeof shardState>, extra: Extra, put: Put, { key }: Asked): void {
   const mc_seqno = Number(key);
-  const master = record.blocks.find((top) => top.workchain === MASTERCHAIN && top.seqno === mc_seqno);
+  const master = blocks.find((top) => top.workchain === MASTERCHAIN && top.seqno === mc_seqno);
   const utime = timeOf(master?.gen_utime ?? 0);
-  const whole = collectRows({ blocks, block_parents }, (put) => {
-    for (const [index, top] of record.blocks.entries())
-      blockRows(top, extraWithin(extra, `blocks.${index}`) ?? NOTHING, put);
-  });
-  return {
-    shard_states: record.blocks.map(({ workchain, shard, seqno }) => ({
-      utime,
-      mc_seqno,
-      workchain,
-      shard,
-      seqno,
-    })),
-    ...whole,
-  };
+  for (const [index, top] of blocks.entries()) {
+    const { workchain, shard, seqno } = top;
+    put(topLayout, null, { utime, mc_seqno, workchain, shard, seqno });
+    blockRows(top, extraWithin(extra, `blocks.${index}`) ?? NOTHING, put);
+  }
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { account, flag, freeForm, requiredFlag, text } from '../src/records/members.ts';
 import { defineCollection, lookup, type Asked } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull, type Extra } from '../src/dataset/declaration/record.ts';
+import { givenLayout, rowLayoutOf, type Extra, type Put } from '../src/dataset/declaration/record.ts';
 import { jetton_descriptions, nft_descriptions, token_metadata } from '../src/tables/ton/address-book.ts';
 import { DAY } from '../src/range.ts';
 import { contentDecimals, contentText } from '../src/records/tokens.ts';
@@ -26,14 +26,16 @@ export const metadataEntry = z.strictObject({
   token_info: z.array(tokenInfo).nullish(),
 });
 
-const tables = { token_metadata, jetton_descriptions, nft_descriptions };
+const tokens = rowLayoutOf(token_metadata, metadataEntry);
+const jettons = givenLayout(jetton_descriptions);
+const nfts = givenLayout(nft_descriptions);
 
 export default defineCollection({
   title:
     'What the indexer found out about tokens, on chain and off: name, symbol, decimals, picture, warnings',
   limitations: 'metadata between two look-ups, and tokens that no indexed row names',
   piggybackedAs: 'metadata',
-  tables,
+  tables: { token_metadata, jetton_descriptions, nft_descriptions },
   walks: [
     lookup({
       path: '/api/v3/metadata',
@@ -59,28 +61,23 @@ export default defineCollection({
   ],
 });
 
-/** The row of a token's metadata: the first of its infos as columns, besides all of them. */
+/** Puts the row of a token's metadata, the first of its infos as columns besides all of them, and its descriptions. */
 function tokenRows(
   record: z.output<typeof metadataEntry>,
   extra: Extra,
+  put: Put,
   { at }: Pick<Asked, 'at'>,
-): RowsOf<typeof tables> {
+): void {
   const { address, is_indexed, token_info } = record;
   const infos = token_info ?? [];
   const [{ extra: more, ...first } = { extra: undefined }] = infos;
-  const decimals = contentDecimals(more);
-  const described = (type: string) =>
-    infos
-      .filter((info) => info.type === type)
-      .map((info) => ({ address, ...descriptionOf(info), is_indexed, first_seen: at }));
-  return {
-    token_metadata: [{ address, is_indexed, ...first, decimals, token_info, extra: orNull(extra) }],
-    jetton_descriptions: described('jetton_masters'),
-    nft_descriptions: [
-      ...described('nft_items').map((row) => ({ ...row, type: 'item' })),
-      ...described('nft_collections').map((row) => ({ ...row, type: 'collection' })),
-    ],
-  };
+  put(tokens, record, { ...first, decimals: contentDecimals(more) }, extra);
+  for (const info of infos) {
+    const described = { address, ...descriptionOf(info), is_indexed, first_seen: at };
+    if (info.type === 'jetton_masters') put(jettons, null, described);
+    if (info.type === 'nft_items') put(nfts, null, { ...described, type: 'item' });
+    if (info.type === 'nft_collections') put(nfts, null, { ...described, type: 'collection' });
+  }
 }
 
 /** Metadata has no logical time. */

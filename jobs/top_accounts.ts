@@ -1,19 +1,19 @@
 import * as z from 'zod';
 import { account, requiredDigits } from '../src/records/members.ts';
 import { defineCollection, sample } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull } from '../src/dataset/declaration/record.ts';
+import { rowLayoutOf } from '../src/dataset/declaration/record.ts';
 import { top_accounts } from '../src/tables/ton/account-states.ts';
 
 /** One element of the response of GET /api/v3/topAccountsByBalance. */
 export const accountBalance = z.strictObject({ account, balance: requiredDigits });
 
-const tables = { top_accounts };
+const rowLayout = rowLayoutOf(top_accounts, accountBalance);
 
 export default defineCollection({
   title: 'The thousand accounts with the greatest balances, a snapshot each time',
   limitations: 'balances between two snapshots, and accounts beyond the thousandth',
   onRequest: true,
-  tables,
+  tables: { top_accounts },
   walks: [
     sample({
       path: '/api/v3/topAccountsByBalance',
@@ -23,9 +23,8 @@ export default defineCollection({
       everySeconds: 60,
       record: accountBalance,
       id: ['account'],
-      rows: (record, extra, { at, rank }): RowsOf<typeof tables> => ({
-        top_accounts: [{ taken_at: at, rank: rank + 1, ...record, extra: orNull(extra) }],
-      }),
+      rows: (record, extra, put, { at, rank }) =>
+        put(rowLayout, record, { taken_at: at, rank: rank + 1 }, extra),
     }),
   ],
 });

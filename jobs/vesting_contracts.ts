@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { account, addresses, optionalAddress, count, digits } from '../src/records/members.ts';
 import { defineCollection, lookup } from '../src/dataset/collection.ts';
-import { type RowsOf, orNull, type Extra } from '../src/dataset/declaration/record.ts';
+import { oneRow } from '../src/dataset/declaration/record.ts';
 import { vesting_contracts } from '../src/tables/ton/vesting-contracts.ts';
 import { DAY } from '../src/range.ts';
 
@@ -18,17 +18,13 @@ export const vestingContract = z.strictObject({
   whitelist: addresses,
 });
 
-const tables = { vesting_contracts };
-
 const contracts = {
   path: '/api/v3/vesting',
   index: 'vesting_contracts (address)',
   shape: { member: 'vesting_contracts' },
   record: vestingContract,
   id: ['address'],
-  rows: (record: z.output<typeof vestingContract>, extra: Extra): RowsOf<typeof tables> => ({
-    vesting_contracts: [{ ...record, extra: orNull(extra) }],
-  }),
+  rows: oneRow(vesting_contracts, vestingContract),
   refreshSeconds: DAY,
   unknownForSeconds: DAY,
 } as const;
@@ -37,7 +33,7 @@ export default defineCollection({
   title: 'Contracts that pay a sum out over time: terms, parties, whitelist',
   limitations:
     'vesting contracts that neither the watch list nor an indexed action names: no endpoint lists them',
-  tables,
+  tables: { vesting_contracts },
   walks: [
     lookup({
       ...contracts,

@@ -9,9 +9,15 @@ import {
   createDiskGuard,
   noDiskGuard,
 } from '../crawl/crawl-context.ts';
-import { createPageSize, createLimitTrust, createDensity, createLtBounds } from '../crawl/request-bounds.ts';
+import {
+  createPageSize,
+  createLimitTrust,
+  createDensity,
+  createLtBounds,
+  leaseLength,
+} from '../crawl/request-bounds.ts';
 import { createNetworkGuard } from '../crawl/source-guard.ts';
-import { leaseLength, createPlanner, type Planner } from '../crawl/streams/planner.ts';
+import { createPlanner, type Planner } from '../crawl/streams/planner.ts';
 import {
   masterchainId,
   type Asking,

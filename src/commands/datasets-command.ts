@@ -4,6 +4,8 @@ import { watermarkRequests, restingRequests } from '../dataset/tail-pace.ts';
 import type { ServerIndex } from '../dataset/job.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import type { Params } from '../dataset/paginators/paginator.ts';
+import { newestFirst } from '../dataset/paginators/backward.ts';
+import { offset } from '../dataset/paginators/offset.ts';
 import type { LookupWalk, Walk } from '../dataset/collection.ts';
 import { describeTable, type TableDescription } from '../read/table-rows.ts';
 import { EtlError, EXIT, type ExitCode, UsageError } from '../errors.ts';
@@ -283,11 +285,11 @@ function endpointOf({ endpoint }: Walk): string {
 function walkCost(walk: Walk): string {
   switch (walk.kind) {
     case 'list':
-      return `one request for each ${walk.paginator.maxSize} records, one every ${formatDuration(walk.everySeconds)} to see whether any were appended; whole again every ${formatDuration(walk.rescanSeconds)}`;
+      return `one request for each ${offset.maxSize} records, one every ${formatDuration(offset.everySeconds)} to see whether any were appended; whole again every ${formatDuration(offset.rescanSeconds)}`;
     case 'lookup':
       return lookupCost(walk);
     case 'backward':
-      return `one request for each ${walk.paginator.maxSize - 1} transactions of a watched account that has moved, one for 500 accounts to see which have`;
+      return `one request for each ${newestFirst.maxSize - 1} transactions of a watched account that has moved, one for 500 accounts to see which have`;
     case 'per_block':
       return 'one request for each masterchain block of the range';
     case 'sample':

@@ -22,7 +22,7 @@ import { retryRecord } from '../crawl/streams/page.ts';
 import { createPartitions, type PartitionSize } from '../write/target.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import { fillHoles } from '../crawl/streams/read-leases.ts';
-import { splitAtArchive, type Planner } from '../crawl/streams/planner.ts';
+import { zonesOf, type Planner } from '../crawl/streams/planner.ts';
 import type { ChainInfo } from '../crawl/source-chain.ts';
 import { readCoverage, type Stream } from '../ledger/stored-coverage.ts';
 import type { Stop } from '../stop.ts';
@@ -280,9 +280,7 @@ async function readSecondsAgain(
 ): Promise<void> {
   const { database } = context.crawl;
   const covered = common(union(records.map(({ span }) => span)), await readCoverage(database, stream));
-  const holes = covered.flatMap((span) =>
-    splitAtArchive(span, context.chain.last.utime).filter((part) => part !== undefined),
-  );
+  const holes = covered.flatMap((span) => zonesOf(span, context.chain.last.utime));
   const began = await databaseTime(database);
   await fillHoles(context, dataset, { stream, holes, surplus: [], unsealed: [], owner: context.owner });
   const read = common(holes, await readCoverage(database, stream));

@@ -7,7 +7,6 @@ import {
   findHashColumns,
   type FoundRow,
   type LoggedPage,
-  type QuarantinedRecord,
   type SecondCoverage,
   findPages,
   findQuarantined,
@@ -15,6 +14,7 @@ import {
   readSecond,
   type HashColumn,
 } from '../read/find-hash.ts';
+import type { Quarantined } from '../read/quarantined.ts';
 import { EXIT, type ExitCode, UsageError, EtlError } from '../errors.ts';
 import { DAY, formatTime, parseTime, type Range, spanOfSecond } from '../range.ts';
 import { commandLine } from '../terminal/program-name.ts';
@@ -120,7 +120,7 @@ function selectLine({ table, column }: FoundRow, hash: string): string {
   );
 }
 
-function quarantineLines(record: QuarantinedRecord): string[] {
+function quarantineLines(record: Quarantined): string[] {
   const { id, dataset, utime, path, reason, attempts, firstAt } = record;
   const where = path === '' ? 'the record as a whole' : path;
   return [

@@ -35,14 +35,10 @@ export interface ChainInfo {
 }
 
 /** @throws NoIndexError if the server has no such endpoint */
-export async function readChainInfo(
-  api: ApiClient,
-  signal: AbortSignal,
-  priority: Priority = 'tail',
-): Promise<ChainInfo> {
+export async function readChainInfo(api: ApiClient, signal: AbortSignal): Promise<ChainInfo> {
   const parse = (body: unknown) => parseCanonical(MasterchainInfo, body);
   const path = '/api/v3/masterchainInfo';
-  const { value } = await api.get({ path, params: {}, priority, signal, parse }).catch(refuseOther);
+  const { value } = await api.get({ path, params: {}, priority: 'tail', signal, parse }).catch(refuseOther);
   return {
     globalId: value.last.global_id,
     first: {

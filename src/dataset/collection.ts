@@ -1,9 +1,9 @@
 import type { ZodType } from 'zod';
 import type { Choices } from '../settings/config.ts';
-import { DAY, spanOfSecond, secondOfTime } from '../range.ts';
+import { spanOfSecond, secondOfTime } from '../range.ts';
 import {
   type Tables,
-  type Rows,
+  type Put,
   memberAt,
   canonicalOf,
   hashOf,
@@ -12,10 +12,8 @@ import {
 } from './declaration/record.ts';
 import { nameable, type Rejected } from './job.ts';
 import type { Params } from './paginators/paginator.ts';
-import { newestFirst, type BackwardPaginator, type HistoryPosition } from './paginators/backward.ts';
+import type { HistoryPosition } from './paginators/backward.ts';
 import { batches, type BatchOptions, type BatchPaginator } from './paginators/lookup.ts';
-import { offset, type OffsetPaginator } from './paginators/offset.ts';
-import { seqnos, type SeqnoPaginator } from './paginators/seqnos.ts';
 
 interface CollectionSpec {
   /** One line: what the dataset is. */
@@ -53,18 +51,9 @@ export type WalkSpec<Rec> = WalkEndpoint &
     readonly shape: ResponseShape;
   };
 
-interface ListOptions {
-  readonly rescanSeconds?: number;
-  readonly everySeconds?: number;
-}
-
-/**
- * Reads a list by offset: the whole list after each `rescanSeconds` (default: a day), and appended rows after
- * each `everySeconds` (default: 5 minutes).
- */
-export function list<Rec>(spec: WalkSpec<Rec> & ListOptions): ListWalk {
-  const { rescanSeconds = DAY, everySeconds = 300 } = spec;
-  return { kind: 'list', ...common('list', spec), paginator: offset(), rescanSeconds, everySeconds };
+/** Reads a list by offset, and what is appended to it. */
+export function list<Rec>(spec: WalkSpec<Rec>): ListWalk {
+  return { kind: 'list', ...common('list', spec) };
 }
 
 interface LookupOptions {
@@ -114,7 +103,6 @@ export function backward<Rec>(
   return {
     kind: 'backward',
     ...common('backward', spec),
-    paginator: newestFirst(),
     positionOf: (raw) => {
       const record = canonicalOf(spec.record, raw);
       const [lt, hash] = [memberText(record, position.lt), memberText(record, position.hash)];
@@ -128,7 +116,6 @@ export function perBlock<Rec>(spec: WalkSpec<Rec> & Pick<PerBlockWalk, 'isWhole'
   return {
     kind: 'per_block',
     ...common('per_block', spec),
-    paginator: seqnos(),
     isWhole: (records) => spec.isWhole(records.map((raw) => canonicalOf(spec.record, raw))),
   };
 }
@@ -157,7 +144,8 @@ interface RecordSpec<Rec> {
   readonly record: ZodType<Rec>;
   /** Members (dotted paths) that together identify a record, for the quarantine. */
   readonly id: readonly string[];
-  readonly rows: (record: Rec, extra: Extra, asked: Asked) => Rows;
+  /** Puts the rows of a record, one after another, like a stream's `rows`. */
+  readonly rows: (record: Rec, extra: Extra, put: Put, asked: Asked) => void;
 }
 
 /** Reads the records of a response; the first one has the rank `first`. */
@@ -174,9 +162,9 @@ function readResponse<Rec>(
     const name = nameOf(canonical, id);
     const reading = readRecord(record, { raw, canonical });
     if (reading.ok) {
-      const { extra } = reading;
-      const written = rows(reading.record, extra, { ...asked, rank: first + index });
-      fitting.push({ id: name, rows: written, extra, canonical });
+      const { record: read, extra } = reading;
+      const own = { ...asked, rank: first + index };
+      fitting.push({ id: name, put: (put) => rows(read, extra, put, own), extra, canonical });
     } else {
       const utime = secondOfTime(asked.at);
       const position = { utime, lt: '0', id: name };
@@ -235,10 +223,11 @@ export type WalkEndpoint = { readonly path: string; readonly index: string } | {
  */
 export type ResponseShape = { readonly member: string } | 'array' | 'map' | 'one';
 
-/** The rows of a record that fits its schema. */
+/** A record that fits its schema. */
 interface Fitting {
   readonly id: string;
-  readonly rows: Rows;
+  /** Puts its rows. */
+  readonly put: (put: Put) => void;
   readonly extra: Extra;
   readonly canonical: unknown;
 }
@@ -267,11 +256,6 @@ interface AnyWalk {
  */
 export interface ListWalk extends AnyWalk {
   readonly kind: 'list';
-  readonly paginator: OffsetPaginator;
-  /** Seconds between two readings of the whole list. */
-  readonly rescanSeconds: number;
-  /** Seconds between two checks for appended rows. */
-  readonly everySeconds: number;
 }
 
 /** A relation whose rows name subjects. */
@@ -284,7 +268,7 @@ export interface SeenIn {
   readonly lt?: string;
   /** Further columns that a request needs. */
   readonly fields?: readonly string[];
-  /** When a row came: chain time for rows of a stream, or the time of writing for others. */
+  /** When a row came: chain time for rows of a stream, else the time of writing. */
   readonly time: 'utime' | 'loaded_at';
 }
 
@@ -320,7 +304,6 @@ export interface LookupWalk extends AnyWalk {
 /** Reads the history of each watched account, newest first. New transactions are read from the head. */
 export interface BackwardWalk extends AnyWalk {
   readonly kind: 'backward';
-  readonly paginator: BackwardPaginator;
   /** The position of a record in its account's history; undefined if it does not contain one. */
   readonly positionOf: (record: unknown) => HistoryPosition | undefined;
 }
@@ -328,7 +311,6 @@ export interface BackwardWalk extends AnyWalk {
 /** One response for each masterchain block of a range of time. */
 export interface PerBlockWalk extends AnyWalk {
   readonly kind: 'per_block';
-  readonly paginator: SeqnoPaginator;
   /** False if the records show that a 200 was cut short: then the request is retried. */
   readonly isWhole: (records: readonly unknown[]) => boolean;
 }

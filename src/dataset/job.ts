@@ -38,7 +38,7 @@ interface JobSpec<Cursor, Rec, T extends Tables> {
   readonly tables: T;
   /**
    * Puts the rows of a record, one after another. `extra` has the members that the schema does not name.
-   * Columns of members are filled by the schema; the others are given here.
+   * Columns of members are filled by the schema; the rest is given here.
    */
   readonly rows: (record: Rec, extra: Extra, put: Put) => void;
   /**
@@ -108,14 +108,15 @@ export interface AlsoHolds {
   readonly countedBy: string;
 }
 
-/** The addresses that a dataset is read for, one value of a request parameter at a time. */
+/**
+ * The addresses that a dataset is read for, one value of a request parameter at a time: nominator pools from the watch
+ * list and from indexed rows.
+ */
 export interface Scopes {
   /** The request parameter for the address. */
   readonly param: string;
   /** The column with the address in the rows of every table of the job. */
   readonly column: string;
-  /** Which addresses: nominator pools from the watch list and from indexed rows. */
-  readonly from: 'pools';
   /** The source of addresses that are not known yet: a column of another dataset's rows. */
   readonly seenIn: { readonly dataset: string; readonly column: string };
 }

@@ -1,5 +1,6 @@
 import type { AnyJob, Dataset } from './dataset.ts';
 import type { Walk } from './collection.ts';
+import { offset } from './paginators/offset.ts';
 
 /** The settings that decide how often the tail sends requests. */
 export interface TailPlan {
@@ -96,19 +97,14 @@ interface PolledHead {
 }
 
 /** Learns the interval of blocks from polls, and computes the next poll. */
-interface HeadWatch {
-  /** Seconds between two blocks; undefined before two were seen. */
-  readonly interval: () => number | undefined;
-  /** Seconds from this poll, at `now`, to the next one. */
-  pauseAfter(head: PolledHead, now: number): number;
-}
-
-export function createHeadWatch(plan: TailPlan): HeadWatch {
+export function createHeadWatch(plan: TailPlan) {
   const heads: PolledHead[] = [];
   let movedAt = 0;
   return {
+    /** Seconds between two blocks; undefined before two were seen. */
     interval: () => intervalOf(heads),
-    pauseAfter: (head, now) => {
+    /** Seconds from this poll, at `now`, to the next one. */
+    pauseAfter: (head: PolledHead, now: number) => {
       const isNew = head.seqno > (heads.at(-1)?.seqno ?? -1);
       if (isNew) {
         heads.push(head);
@@ -176,7 +172,8 @@ export function pauseSeconds(
 
 /** Seconds between two readings of a walk. */
 export function walkSeconds(walk: Walk): number {
-  return walk.kind === 'list' || walk.kind === 'sample' ? walk.everySeconds : LOOKUP_SECONDS;
+  if (walk.kind === 'list') return offset.everySeconds;
+  return walk.kind === 'sample' ? walk.everySeconds : LOOKUP_SECONDS;
 }
 
 /** Requests a minute of a walk while nothing happens, by its kind. */

@@ -406,7 +406,7 @@ function paramsOf(walk: Walk, seqno: number): Params {
     case 'sample':
       return {};
     case 'per_block':
-      return { ...walk.paginator.request(seqno) };
+      return { seqno };
     case 'backward':
       return { address: ELECTOR, limit: 1 };
     case 'lookup': {

@@ -279,16 +279,14 @@ export async function insertLease(
 
 const Free = z.object({ index: z.coerce.number() });
 
-interface WantedStream {
-  readonly stream: Stream;
-  readonly wanted: readonly Range[];
-}
-
 /**
  * The indexes of the streams that have something free. It is one statement for all, because each failed claim takes a
  * lock and a transaction. The result may be out of date at once; only a claim decides.
  */
-export async function findFree(session: Session, all: readonly WantedStream[]): Promise<number[]> {
+export async function findFree(
+  session: Session,
+  all: readonly Pick<LeaseClaim, 'stream' | 'wanted'>[],
+): Promise<number[]> {
   if (all.length === 0) return [];
   const asked = all.map(({ stream, wanted }) => ({ ...stream, wanted: toMultirangeText(wanted) }));
   const stream = { dataset: sql`w.dataset`, scope: sql`w.scope`, pass: sql`w.pass` };

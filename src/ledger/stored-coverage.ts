@@ -131,11 +131,7 @@ export function readGaps(
   session: Session,
   ranges: readonly Range[],
 ): Promise<(Gap & { readonly isDue: boolean })[]> {
-  return session.rows(
-    sql`select ${refused.span}::text, ${refused.detail}, ${refused.retry_at} <= clock_timestamp() as "isDue"
-        from ${refused} where ${isOfGap} and ${refused.span} && ${multirangeParam(ranges)} order by lower(${refused.span})`,
-    KeptGap,
-  );
+  return refusedWhere(session, sql`${isOfGap} and ${refused.span} && ${multirangeParam(ranges)}`, KeptGap);
 }
 
 /** A dataset, as a whole (empty scope) or for one pool or account, read first (pass 0) or a second time (pass 1). */
@@ -382,15 +378,22 @@ export async function forgetUnrepaired(
       and ${refused.span} <@ ${multirangeParam(verified)}`);
 }
 
-const Unrepaired = z.object({ span: spanOfRow, reason: z.string(), due: z.boolean() });
+/** Refused ranges that a condition selects, with the members that `row` names. */
+function refusedWhere<Row>(session: Session, condition: SQL, row: z.ZodType<Row>): Promise<Row[]> {
+  return session.rows(
+    sql`select ${refused.dataset}, ${refused.scope}, ${refused.span}::text, ${refused.reason}, ${refused.detail},
+          ${refused.attempts}, ceil(extract(epoch from ${refused.retry_at}))::int8 as "retryAt",
+          coalesce(${refused.retry_at} <= clock_timestamp(), true) as "isDue"
+        from ${refused} where ${condition} order by ${refused.dataset}, ${refused.scope}, lower(${refused.span})`,
+    row,
+  );
+}
+
+const Unrepaired = z.object({ span: spanOfRow, reason: z.string(), isDue: z.boolean() });
 
 /** Ranges that verification refused, and whether they may be read again. */
 export function readUnrepaired(session: Session, stream: Stream): Promise<z.infer<typeof Unrepaired>[]> {
-  return session.rows(
-    sql`select ${refused.span}::text, ${refused.reason}, coalesce(${refused.retry_at} <= clock_timestamp(), true) as due
-        from ${refused} where ${ofStream(refused, stream)} and ${isUnrepaired} order by lower(${refused.span})`,
-    Unrepaired,
-  );
+  return refusedWhere(session, sql`${ofStream(refused, stream)} and ${isUnrepaired}`, Unrepaired);
 }
 
 /** How many ranges verification has refused, over all datasets. */
@@ -412,12 +415,7 @@ const RefusedSpan = z.object({
 export type RefusedSpan = z.infer<typeof RefusedSpan>;
 
 export function readAllRefused(session: Session): Promise<RefusedSpan[]> {
-  return session.rows(
-    sql`select ${refused.dataset}, ${refused.scope}, ${refused.span}::text, ${refused.reason}, ${refused.detail},
-          ${refused.attempts}, extract(epoch from ${refused.retry_at})::int8 as "retryAt"
-        from ${refused} where ${isRefused} order by ${refused.dataset}, ${refused.scope}, lower(${refused.span})`,
-    RefusedSpan,
-  );
+  return refusedWhere(session, isRefused, RefusedSpan);
 }
 
 const RefusedRange = z.object({ span: spanOfRow, retryAt: z.coerce.number() });
@@ -428,9 +426,9 @@ export function readRefused(
   stream: Stream,
   reason: RefusalReason,
 ): Promise<z.infer<typeof RefusedRange>[]> {
-  return session.rows(
-    sql`select ${refused.span}::text, ceil(extract(epoch from ${refused.retry_at}))::int8 as "retryAt" from ${refused}
-        where ${ofStream(refused, stream)} and ${refused.reason} = ${reason} order by lower(${refused.span})`,
+  return refusedWhere(
+    session,
+    sql`${ofStream(refused, stream)} and ${refused.reason} = ${reason}`,
     RefusedRange,
   );
 }

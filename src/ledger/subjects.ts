@@ -122,12 +122,6 @@ interface DueOptions extends LookupName {
   readonly after: string;
 }
 
-/** The next subjects to request, and the subject after which the order continues; empty at its end. */
-export interface DueSubjects {
-  readonly subjects: readonly Subject[];
-  readonly after: string;
-}
-
 /** True of a subject that was requested without an answer that tells whether it is known. */
 const isUnserved = sql`(${lookups.asked_at} is not null and ${lookups.found} is null)`;
 
@@ -138,8 +132,11 @@ function isOf(dataset: string, walk: string): SQL {
   return sql`${lookups.dataset} = ${dataset} and ${lookups.walk} = ${walk}`;
 }
 
-/** The next subjects to request: those that became due last, and at least as many in the order of their names. */
-export async function readDueSubjects(session: Session, options: DueOptions): Promise<DueSubjects> {
+/**
+ * The next subjects to request: those that became due last, and at least as many in the order of their names. `after`
+ * is the subject after which the order continues, empty at its end.
+ */
+export async function readDueSubjects(session: Session, options: DueOptions) {
   const { dataset, walk, onlyWatched, unserved, before, except = [], limit, after } = options;
   const { subject, fields, asked_at, again_at } = lookups;
   const watched = onlyWatched ? sql`and ${subject} in (select ${watch.address} from ${watch})` : sql``;
@@ -161,7 +158,7 @@ export async function readDueSubjects(session: Session, options: DueOptions): Pr
   const isAtEnd = inOrder.length < limit && newest.length + others.length < limit;
   const last = inOrder.at(-1)?.key;
   return {
-    subjects: [...newest, ...others].map((row) => ({ key: row.key, fields: row.fields ?? {} })),
+    subjects: [...newest, ...others].map((row): Subject => ({ key: row.key, fields: row.fields ?? {} })),
     after: isAtEnd ? '' : (others.at(-1)?.key ?? last ?? ''),
   };
 }

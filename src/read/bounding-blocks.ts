@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
+import type { Predecessor } from '../dataset/paginators/paginator.ts';
 import { HOUR, type Range, lengthOf, common } from '../range.ts';
 import type { Session } from '../postgres/database.ts';
 import { during } from '../postgres/sql.ts';
@@ -109,19 +110,11 @@ export function readMasterchainBlocks(
 /** A block is searched among those that are at most this much older than the block that names it. */
 const NEAR = HOUR;
 
-interface NamedBlock {
-  readonly workchain: number;
-  readonly shard: string;
-  readonly seqno: number;
-  /** The second of the block that names it. */
-  readonly namedAt: number;
-}
-
 /** The blocks that are not stored. */
-export async function blocksNotStored<T extends NamedBlock>(
+export async function blocksNotStored(
   session: Session,
-  named: readonly T[],
-): Promise<T[]> {
+  named: readonly Predecessor[],
+): Promise<Predecessor[]> {
   if (named.length === 0) return [];
   const times = named.map(({ namedAt }) => namedAt);
   const rows = await session.rows(

@@ -1,5 +1,5 @@
 import { is, sql } from 'drizzle-orm';
-import { getTableConfig, PgTable, type PgColumn } from 'drizzle-orm/pg-core';
+import { getTableConfig, IndexedColumn } from 'drizzle-orm/pg-core';
 import * as z from 'zod';
 import type { Session } from '../postgres/database.ts';
 import { loadTables } from '../postgres/load-tables.ts';
@@ -8,9 +8,9 @@ import { isRefused } from '../ledger/stored-coverage.ts';
 import { coverage, refused } from '../tables/etl/coverage.ts';
 import { factsOf } from '../tables/describe.ts';
 import { pages } from '../tables/etl/pages.ts';
-import { quarantine } from '../tables/etl/quarantine.ts';
+import { readQuarantined, type Quarantined } from './quarantined.ts';
 
-/** A column by which rows are found without their time: an index or the key begins with it. */
+/** A column by which rows are found without their time: an index begins with it, as no key of a stream does. */
 export interface HashColumn {
   readonly schema: string;
   readonly table: string;
@@ -28,28 +28,14 @@ export async function findHashColumns(): Promise<HashColumn[]> {
   return (await loadTables())
     .filter((table) => factsOf(table).partitioned)
     .flatMap((table) => {
-      const { schema = 'public', name } = getTableConfig(table);
-      return leadingColumns(table).map((column) => ({ schema, table: name, column }));
+      const { schema = 'public', name, indexes, columns } = getTableConfig(table);
+      const first = indexes.map(({ config }) => config.columns[0]);
+      const leading = first.map((column) => (is(column, IndexedColumn) ? column.name : undefined));
+      return columns
+        .filter((column) => column.getSQLType() === 'text' && HASH_LIKE.test(column.name))
+        .filter((column) => leading.includes(column.name))
+        .map((column) => ({ schema, table: name, column: column.name }));
     });
-}
-
-function leadingColumns(table: PgTable): string[] {
-  const { indexes, primaryKeys, uniqueConstraints, columns } = getTableConfig(table);
-  const leading: unknown[] = [
-    ...indexes.map((index) => index.config.columns[0]),
-    ...primaryKeys.map((key) => key.columns[0]),
-    ...uniqueConstraints.map((unique) => unique.columns[0]),
-  ];
-  const isLeading = (column: PgColumn) =>
-    column.primary || leading.some((first) => hasName(first) && first.name === column.name);
-  return columns
-    .filter((column) => column.getSQLType() === 'text' && HASH_LIKE.test(column.name) && isLeading(column))
-    .map((column) => column.name);
-}
-
-/** The first part of an index may be an expression, which has no name. */
-function hasName(value: unknown): value is { readonly name: unknown } {
-  return typeof value === 'object' && value !== null && !is(value, PgTable) && 'name' in value;
 }
 
 /** A stored row with the hash. */
@@ -123,28 +109,9 @@ export async function findPages(
   return [...writers, ...around];
 }
 
-const Quarantined = z.object({
-  id: z.coerce.number(),
-  dataset: z.string(),
-  utime: z.coerce.number(),
-  path: z.string(),
-  reason: z.string(),
-  attempts: z.number(),
-  firstAt: z.coerce.number(),
-});
-
-export type QuarantinedRecord = z.infer<typeof Quarantined>;
-
 /** Quarantined records with this hash as their id, or in their text. */
-export async function findQuarantined(session: Session, hash: string): Promise<QuarantinedRecord[]> {
-  const { id, utime, record_id, raw } = quarantine;
-  return session.rows(
-    sql`
-      select ${id}, ${quarantine.dataset}, extract(epoch from ${utime})::int8 as utime, ${quarantine.path},
-        ${quarantine.reason}, ${quarantine.attempts}, extract(epoch from ${quarantine.first_at})::int8 as "firstAt"
-      from ${quarantine} where ${record_id} = ${hash} or strpos(${raw}, ${hash}) > 0 order by ${id} limit ${MOST_ROWS}`,
-    Quarantined,
-  );
+export function findQuarantined(session: Session, hash: string): Promise<Quarantined[]> {
+  return readQuarantined(session, { hash }, { after: 0, limit: MOST_ROWS });
 }
 
 const Covering = z.object({ dataset: z.string(), covered: z.boolean(), refused: z.string().nullable() });

@@ -31,6 +31,8 @@ export type Quarantined = z.infer<typeof Quarantined>;
 
 /** Which records; omitted members choose all. */
 export interface Chosen {
+  /** The id of the record, or a part of its text. */
+  readonly hash?: string | undefined;
   readonly ids?: readonly number[] | undefined;
   readonly datasets?: readonly string[] | undefined;
 }
@@ -74,13 +76,15 @@ export function countQuarantined(session: Session, chosen: Chosen): Promise<numb
   return count(session, sql`${q} where ${isChosen(chosen)}`);
 }
 
-function isChosen({ ids, datasets }: Chosen): SQL {
+function isChosen({ hash, ids, datasets }: Chosen): SQL {
+  const ofHash =
+    hash === undefined ? sql`true` : sql`(${q.record_id} = ${hash} or strpos(${q.raw}, ${hash}) > 0)`;
   const ofIds =
     ids === undefined
       ? sql`true`
       : sql`${q.id} in (select json_array_elements_text(${JSON.stringify(ids)}::json)::int8)`;
   const ofDatasets = datasets === undefined ? sql`true` : sql`${q.dataset} in (${texts(datasets)})`;
-  return sql`(${ofIds} and ${ofDatasets})`;
+  return sql`(${ofHash} and ${ofIds} and ${ofDatasets})`;
 }
 
 /** How much of a dataset does not fit its schema. */
@@ -140,7 +144,7 @@ const Kind = z.object({
   to: seconds,
 });
 
-/** Records that do not fit for the same reason, their range of seconds, and when the last one came. */
+/** Records that do not fit for the same reason, and their range of seconds. */
 export type QuarantineKind = z.infer<typeof Kind>;
 
 /** The reasons for quarantine, the most frequent first. */
@@ -148,8 +152,7 @@ export function readQuarantineKinds(session: Session, most?: number): Promise<Qu
   return session.rows(
     sql`
       select ${q.dataset}, regexp_replace(${q.path}, '\\d+', '*', 'g') as path, ${q.reason}, count(*) as records,
-        extract(epoch from min(${q.utime}))::int8 as "from", extract(epoch from max(${q.utime}))::int8 + 1 as "to",
-        extract(epoch from max(${q.last_at}))::int8 as last
+        extract(epoch from min(${q.utime}))::int8 as "from", extract(epoch from max(${q.utime}))::int8 + 1 as "to"
       from ${q} group by 1, 2, 3 order by count(*) desc, 1, 2, 3 limit ${most ?? null}`,
     Kind,
   );

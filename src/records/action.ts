@@ -15,7 +15,7 @@ import {
 import {
   canonicalOf,
   type Extra,
-  isObject,
+  memberAt,
   column,
   elsewhere,
   inExtra,
@@ -93,8 +93,7 @@ export function actionRows(record: Action, extra: Extra, put: Put): void {
 
 /** The value in `details` that a column is taken from. */
 function detail({ type, details }: Action, column: ActionColumn): unknown {
-  const path = actionPath(type, column);
-  return path.reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), details);
+  return memberAt(details, actionPath(type, column));
 }
 
 /** Addresses in the form of the columns. `details` keeps their original form. */

@@ -1,6 +1,14 @@
 import { LosslessNumber } from 'lossless-json';
 import * as z from 'zod';
-import { NO_AMOUNT, optional, withOtherForms, canonicalOf, asMoment } from '../dataset/declaration/record.ts';
+import {
+  NO_AMOUNT,
+  optional,
+  withOtherForms,
+  canonicalOf,
+  asMoment,
+  column,
+  elsewhere,
+} from '../dataset/declaration/record.ts';
 import { formatTime, readSeconds } from '../range.ts';
 import { ACCOUNT, readAddress, readHash } from '../ton/address.ts';
 import { MASTERCHAIN, readShard, SHARD } from '../ton/shard.ts';
@@ -113,11 +121,6 @@ export const freeForm = z.unknown().optional();
 /** ISO 8601 of unix seconds. */
 export function timeOf(time: Seconds): string {
   return formatTime(Number(time));
-}
-
-/** ISO 8601 of `seconds`; null if they were not sent. */
-export function momentOf(time: z.output<typeof seconds>): string | null {
-  return time == null ? null : timeOf(time);
 }
 
 /**
@@ -257,7 +260,7 @@ function ofText(read: (word: string) => string | undefined): (value: unknown) =>
  * of its member: it is read and dropped.
  */
 
-export const tag = z.string().optional();
+export const tag = elsewhere(z.string().optional());
 
 export const blockIdExt = z.strictObject({
   '@type': tag,
@@ -268,6 +271,9 @@ export const blockIdExt = z.strictObject({
   file_hash: hash,
 });
 
-export const accountAddress = z.strictObject({ '@type': tag, account_address: account });
+export const accountAddress = z.strictObject({
+  '@type': tag,
+  account_address: column('address', account),
+});
 export const currency = z.strictObject({ '@type': tag, id: requiredCount, amount: requiredDigits });
 export const transactionId = z.strictObject({ '@type': tag, lt: requiredInt64, hash });

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { elsewhere } from '../dataset/declaration/record.ts';
 import {
   account,
   addresses,
@@ -13,7 +14,7 @@ import {
   wideDigits,
 } from './members.ts';
 
-const orderAction = z.strictObject({
+export const orderAction = z.strictObject({
   destination: optionalAddress,
   value: digits,
   body_raw: text,
@@ -40,7 +41,7 @@ export const multisigOrder = z.strictObject({
   last_transaction_lt: requiredInt64,
   code_hash: optionalHash,
   data_hash: optionalHash,
-  actions: z.array(orderAction).nullish(),
+  actions: elsewhere(z.array(orderAction).nullish()),
 });
 
 export type MultisigOrder = z.output<typeof multisigOrder>;

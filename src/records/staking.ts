@@ -23,7 +23,6 @@ export const poolEvents = {
   scopes: {
     param: 'pool',
     column: 'pool_address',
-    from: 'pools',
     seenIn: { dataset: 'validator_events', column: 'stake_holder_address' },
   },
 } as const;

@@ -15,14 +15,16 @@ import {
 import {
   extraOutside,
   extraWithin,
-  orNull,
   type Extra,
-  type RowsOf,
+  type Put,
   column,
+  elsewhere,
+  givenLayout,
   memberAt,
+  rowLayoutOf,
 } from '../dataset/declaration/record.ts';
-import type { nft_collections, nft_items } from '../tables/ton/jettons-and-nfts.ts';
-import type { nft_descriptions } from '../tables/ton/address-book.ts';
+import { nft_collections, nft_items } from '../tables/ton/jettons-and-nfts.ts';
+import { nft_descriptions } from '../tables/ton/address-book.ts';
 import type { Asked } from '../dataset/collection.ts';
 import type { PositionMembers } from '../dataset/job.ts';
 
@@ -50,7 +52,7 @@ export const nftItem = z.strictObject({
   last_transaction_lt: requiredInt64,
   code_hash: optionalHash,
   data_hash: optionalHash,
-  collection: nftCollection.nullish(),
+  collection: elsewhere(nftCollection.nullish()),
   on_sale: flag,
   sale_contract_address: optionalAddress,
   auction_contract_address: optionalAddress,
@@ -59,43 +61,31 @@ export const nftItem = z.strictObject({
 
 export type NftItem = z.output<typeof nftItem>;
 
-type CollectionTables = {
-  readonly nft_collections: typeof nft_collections;
-  readonly nft_descriptions: typeof nft_descriptions;
-};
+const collections = rowLayoutOf(nft_collections, nftCollection);
+const items = rowLayoutOf(nft_items, nftItem);
+const descriptions = givenLayout(nft_descriptions);
 
-/** The rows of a collection: its own, and its description. */
+/** Puts the rows of a collection: its own, and its description. */
 export function nftCollectionRows(
   record: NftCollection,
   extra: Extra,
+  put: Put,
   { at }: Pick<Asked, 'at'>,
-): Required<RowsOf<CollectionTables>> {
+): void {
   const { address, collection_content, last_transaction_lt } = record;
   const description = contentDescription(collection_content);
-  return {
-    nft_collections: [{ ...record, name: description.name, extra: orNull(extra) }],
-    nft_descriptions: [{ address, type: 'collection', ...description, last_transaction_lt, first_seen: at }],
-  };
+  put(collections, record, { name: description.name }, extra);
+  const own = { address, type: 'collection', last_transaction_lt, first_seen: at };
+  put(descriptions, null, { ...description, ...own });
 }
 
-/** The rows of an item: its own and its description, and those of its collection if the item contains it. */
-export function nftItemRows(
-  { collection, ...columns }: NftItem,
-  extra: Extra,
-  asked: Pick<Asked, 'at'>,
-): RowsOf<CollectionTables & { readonly nft_items: typeof nft_items }> {
-  const { address, content, last_transaction_lt } = columns;
-  const description = contentDescription(content);
-  const own = { address, type: 'item', ...description, last_transaction_lt, first_seen: asked.at };
-  const parent =
-    collection == null
-      ? { nft_collections: [], nft_descriptions: [] }
-      : nftCollectionRows(collection, extraWithin(extra, 'collection') ?? {}, asked);
-  return {
-    ...parent,
-    nft_items: [{ ...columns, extra: extraOutside(extra, ['collection']) }],
-    nft_descriptions: [own, ...parent.nft_descriptions],
-  };
+/** Puts the rows of an item: its own and its description, and those of its collection if the item contains it. */
+export function nftItemRows(record: NftItem, extra: Extra, put: Put, asked: Pick<Asked, 'at'>): void {
+  const { address, content, last_transaction_lt, collection } = record;
+  put(items, record, {}, extraOutside(extra, ['collection']));
+  const own = { address, type: 'item', last_transaction_lt, first_seen: asked.at };
+  put(descriptions, null, { ...contentDescription(content), ...own });
+  if (collection != null) nftCollectionRows(collection, extraWithin(extra, 'collection') ?? {}, put, asked);
 }
 
 /** A member of a token's on-chain content as text; null if it has no such text. */

@@ -15,7 +15,6 @@ import {
   requiredDigits,
   requiredInt64,
   requiredSeconds,
-  timeOf,
   digits,
   text,
   count,
@@ -38,17 +37,16 @@ import {
   phase,
   rowLayoutOf,
   type Put,
-  type RowsOf,
   extraOutside,
   extraWithin,
   type Extra,
-  orNull,
 } from '../dataset/declaration/record.ts';
+import { formatTime } from '../range.ts';
 import { transactions, messages } from '../tables/ton/transactions.ts';
-import type { account_messages, account_transactions } from '../tables/ton/account-transactions.ts';
+import { account_messages, account_transactions } from '../tables/ton/account-transactions.ts';
 
 const messageData = z.strictObject({
-  '@type': z.string(),
+  '@type': column('data_type', z.string()),
   body: text,
   init_state: text,
   text,
@@ -60,12 +58,12 @@ const nodeMessage = z.strictObject({
   source: addressOrNone,
   destination: addressOrNone,
   value: digits,
-  extra_currencies: z.array(currency).nullish(),
+  extra_currencies: elsewhere(z.array(currency).nullish()),
   fwd_fee: digits,
   ihr_fee: digits,
   created_lt: requiredInt64,
   body_hash: optionalHash,
-  msg_data: messageData,
+  msg_data: spread('', messageData),
   message: text,
   message_decode_error: text,
 });
@@ -73,68 +71,30 @@ const nodeMessage = z.strictObject({
 /** One element of the result of getTransactions, and the result of tryLocateTx. */
 export const nodeTransaction = z.strictObject({
   '@type': tag,
-  address: accountAddress,
+  address: elsewhere(accountAddress),
   account,
   utime: requiredSeconds,
   data: text,
-  transaction_id: transactionId,
+  transaction_id: spread('', transactionId),
   fee: digits,
   storage_fee: digits,
   other_fee: digits,
-  in_msg: nodeMessage.nullish(),
-  out_msgs: z.array(nodeMessage).nullish(),
+  in_msg: elsewhere(nodeMessage.nullish()),
+  out_msgs: elsewhere(z.array(nodeMessage).nullish()),
 });
 
-type NodeTransactionRows = RowsOf<{
-  account_transactions: typeof account_transactions;
-  account_messages: typeof account_messages;
-}>;
+const nodeLayout = rowLayoutOf(account_transactions, nodeTransaction);
+const nodeMessageLayout = rowLayoutOf(account_messages, nodeMessage);
 
-/** The rows of a transaction from a node: its own, and those of its messages. */
-export function nodeTransactionRows(
-  record: z.output<typeof nodeTransaction>,
-  extra: Extra,
-): NodeTransactionRows {
-  const { account, transaction_id, utime, fee, storage_fee, other_fee, data, in_msg, out_msgs } = record;
-  const { lt, hash } = transaction_id;
-  const own = { account, lt, hash, utime: timeOf(utime), fee, storage_fee, other_fee, data };
-  const received = in_msg == null ? [] : [nodeMessageRow(in_msg, account, lt, 0)];
-  const sent = (out_msgs ?? []).map((message, index) => nodeMessageRow(message, account, lt, index + 1));
-  return {
-    account_transactions: [{ ...own, extra: orNull(extra) }],
-    account_messages: [...received, ...sent],
-  };
-}
-
-function nodeMessageRow(
-  record: z.output<typeof nodeMessage>,
-  account: string,
-  lt: string,
-  position: number,
-): typeof account_messages.$inferInsert {
-  const { hash, source, destination, value, fwd_fee, ihr_fee, created_lt, body_hash, ...rest } = record;
-  const { message, message_decode_error, msg_data, extra_currencies } = rest;
-  const { '@type': data_type, body, init_state, text } = msg_data;
-  return {
-    account,
-    lt,
-    position,
-    hash,
-    source,
-    destination,
-    value,
-    fwd_fee,
-    ihr_fee,
-    created_lt,
-    body_hash,
-    message,
-    message_decode_error,
-    data_type,
-    body,
-    init_state,
-    text,
-    extra_currencies: extra_currencies?.map(({ id, amount }) => ({ id, amount })),
-  };
+/** Puts the rows of a transaction from a node: its own, and those of its messages. */
+export function nodeTransactionRows(record: z.output<typeof nodeTransaction>, extra: Extra, put: Put): void {
+  put(nodeLayout, record, {}, extra);
+  const { account, transaction_id, in_msg, out_msgs } = record;
+  for (const [position, message] of [in_msg, ...(out_msgs ?? [])].entries()) {
+    if (message == null) continue;
+    const extra_currencies = message.extra_currencies?.map(({ id, amount }) => ({ id, amount }));
+    put(nodeMessageLayout, message, { account, lt: transaction_id.lt, position, extra_currencies });
+  }
 }
 
 /** A cell that a message carries: its body or its init state. `decoded` is the result of the server's decoder. */
@@ -180,15 +140,15 @@ interface Carrier {
   readonly extra: Extra | null;
 }
 
-/** Unix seconds of a message's row: its own, or those of the transaction that received it. */
-function messageTime(message: Message, now: Seconds): Seconds {
-  return message.created_at ?? now;
+/** The time of a message's row: its own, or that of the transaction that received it. */
+function messageTime(message: Message, now: Seconds): string {
+  return formatTime(Number(message.created_at ?? now));
 }
 
 const messageLayout = rowLayoutOf(messages, message);
 
 export function messageRow(message: Message, { now, sender, extra }: Carrier, put: Put): void {
-  const given = { utime: timeOf(messageTime(message, now)), out_msg_tx_hash: sender };
+  const given = { utime: messageTime(message, now), out_msg_tx_hash: sender };
   put(messageLayout, message, given, withLeftover(message, extra));
 }
 
@@ -341,7 +301,7 @@ export function transactionRow(record: Transaction, extra: Extra, put: Put): voi
   const { in_msg, out_msgs, now } = record;
   const given = {
     in_msg_hash: in_msg?.hash,
-    in_msg_utime: in_msg == null ? null : timeOf(messageTime(in_msg, now)),
+    in_msg_utime: in_msg == null ? null : messageTime(in_msg, now),
     out_msg_count: out_msgs?.length,
   };
   put(rowLayout, record, given, extraOutside(extra, ['in_msg', 'out_msgs']));

@@ -1,66 +1,104 @@
-import { getTableColumns, getTableName, sql } from 'drizzle-orm';
-import {
-  getTableConfig,
-  type PgTable,
-  bigint,
-  customType,
-  jsonb,
-  numeric,
-  text,
-  timestamp,
-  pgSchema,
-} from 'drizzle-orm/pg-core';
+import { getTableColumns, getTableName, sql, type BuildExtraConfigColumns } from 'drizzle-orm';
+import * as pg from 'drizzle-orm/pg-core';
+import type { PgColumnBuilderBase, PgTable } from 'drizzle-orm/pg-core';
 import type { Table } from '../dataset/declaration/record.ts';
 import type { AnyJob, Dataset } from '../dataset/dataset.ts';
 
 /** The data that analysts query. */
-export const ton = pgSchema('ton');
+export const ton = pg.pgSchema('ton');
 
 /** The program's own tables: coverage, leases, refusals, quarantine, logs. */
-export const etl = pgSchema('etl');
+export const etl = pg.pgSchema('etl');
 
-/** A logical time or a count of gas: 64 bits. It is a string in JavaScript, because a number would lose digits. */
-export const int8 = customType<{ data: string; driverData: string }>({ dataType: () => 'bigint' });
+const meanings = new WeakMap<PgColumnBuilderBase, string>();
+
+/** A kind of column: a function that takes the comment of a column and makes the column. */
+export const kind =
+  <B extends PgColumnBuilderBase>(make: () => B) =>
+  (meaning: string): B => {
+    const column = make();
+    meanings.set(column, meaning);
+    return column;
+  };
+
+/** A kind whose values are strings in JavaScript: as numbers, they would lose digits. */
+const textual = (type: string) => {
+  const make = pg.customType<{ data: string; driverData: string }>({ dataType: () => type });
+  return kind(() => make());
+};
+
+export const text = kind(() => pg.text());
+export const texts = kind(() => pg.text().array());
+export const boolean = kind(() => pg.boolean());
+export const integer = kind(() => pg.integer());
+export const jsonb = kind(() => pg.jsonb());
+export const doublePrecision = kind(() => pg.doublePrecision());
+export const doublePrecisions = kind(() => pg.doublePrecision().array());
+export const date = kind(() => pg.date());
+
+/** A logical time or a count of gas: 64 bits. */
+export const int8 = textual('bigint');
+
+const bigint = () => pg.bigint({ mode: 'number' });
 
 /** Unix seconds, or another count that fits into a JavaScript number. */
-export const count8 = () => bigint({ mode: 'number' });
+export const count8 = kind(bigint);
+export const counts = kind(() => bigint().array());
+
+/** The number of a row of the program's own, which Postgres gives it. */
+export const identity = kind(() => bigint().primaryKey().generatedAlwaysAsIdentity());
 
 /** Nanotons, jetton units and other integers of at most 38 digits, which every reader supports. The chain's have 37. */
-export const amount = customType<{ data: string; driverData: string }>({ dataType: () => 'numeric(38,0)' });
+export const amount = textual('numeric(38,0)');
 
 /** A whole number of up to 256 bits, such as an item's index. */
-export const wide = () => numeric();
+export const wide = kind(() => pg.numeric());
+
+/** With the digits that clients read. */
+export const decimal = (scale: number) => kind(() => pg.numeric({ precision: 38, scale }));
+
+const timestamp = () => pg.timestamp({ withTimezone: true, mode: 'string' });
 
 /** A moment of time, written as ISO 8601 text. */
-export const moment = () => timestamp({ withTimezone: true, mode: 'string' });
+export const moment = kind(timestamp);
+
+/** When the row was made or changed, on the clock of the database. */
+export const stamp = kind(() => timestamp().notNull().defaultNow());
 
 /** Block time: stream tables are partitioned by this column, which has the same name in each of them. */
-export const utime = () => moment().notNull();
+export const utime = kind(() => timestamp().notNull());
 
 /** A 256-bit hash in base64 (44 characters), as the API prints it. */
-export const hash = () => text();
+export const hash = text;
 
 /** A raw account address, `workchain:HEX` in upper case, as the API prints it. */
-export const address = () => text();
+export const address = text;
+
+/** The pool or account that a dataset is read for; empty if it is read whole. */
+export const scope = kind(() => pg.text().notNull().default(''));
+
+/** Which reading of a second: 0 the first, 1 the second one. */
+export const pass = kind(() => pg.smallint().notNull().default(0));
 
 /** The row's last change: the only column that differs between two runs. */
-export const loadedAt = () => moment().notNull().defaultNow();
+export const loadedAt = () => timestamp().notNull().defaultNow();
 
 /** The last columns of a row that is read: members without a column of their own, and when it was written. */
-export const restColumns = () => ({ extra: jsonb(), loaded_at: loadedAt() });
+export const restColumns = (extra?: string) => ({
+  extra: extra === undefined ? pg.jsonb() : jsonb(extra),
+  loaded_at: loadedAt(),
+});
 
 /** Ranges of unix seconds, as Postgres' text. */
-export const int8range = customType<{ data: string; driverData: string }>({ dataType: () => 'int8range' });
-export const int8multirange = customType<{ data: string; driverData: string }>({
-  dataType: () => 'int8multirange',
-});
+export const int8range = textual('int8range');
+export const int8multirange = textual('int8multirange');
 
 /**
  * The text comment in a body that the server has decoded. Postgres derives it whenever it writes the row, so no writer
  * can forget it or make it differ from the body.
  */
-export const commentIn = (decoded: string) =>
-  text().generatedAlwaysAs(
+export const commentIn = (decoded: string, meaning: string) =>
+  text(meaning).generatedAlwaysAs(
     sql.raw(`case when jsonb_typeof(${decoded} -> 'comment') = 'string' then ${decoded} ->> 'comment' end`),
   );
 
@@ -91,19 +129,9 @@ interface Supersedes<Column extends string> {
   readonly of: string;
 }
 
-type ColumnsOf<T extends PgTable> = keyof T['$inferSelect'] & string;
-
 interface Facts<Column extends string> {
   /** What one row is. */
   readonly comment: string;
-  /**
-   * Meaning, unit, source member, and why it may be null. At least 20 characters; all are different. With `from`, a text
-   * that names no source gets the column's own member. If the column may be null and the text does not say when, it is
-   * null only if its member is not sent.
-   */
-  readonly columns: Readonly<
-    Record<Exclude<Column, 'loaded_at' | 'extra'>, string> & Partial<Record<Column, string>>
-  >;
   /** The path of a column's member, with `*` for the column's name; or paths by prefixes of names, the longest last. */
   readonly from?: string | Readonly<Record<string, string>>;
   /** The dataset that owns the table; omitted if only one fills it. */
@@ -123,14 +151,21 @@ interface Facts<Column extends string> {
   readonly partitioned?: true;
 }
 
-/** Pages fill only tables of the schema `ton`: no other table has a rule. */
-type ConflictOf<T extends PgTable> = T['_']['schema'] extends 'etl'
-  ? { readonly conflict?: never }
-  : { readonly conflict: Conflict<ColumnsOf<T>> };
+type Columns = Readonly<Record<string, PgColumnBuilderBase>>;
 
-type GivenFacts = Facts<string> & { readonly conflict?: Conflict<string> };
+interface Declared<C extends Columns> extends Facts<keyof C & string> {
+  /**
+   * The comment of each says its meaning, unit, source member, and why it may be null. At least 20 characters; all are
+   * different. With `from`, a text that names no source gets the column's own member. If the column may be null and the
+   * text does not say when, it is null only if its member is not sent.
+   */
+  readonly columns: C;
+  /** Columns of the primary key in its order, if there are several. A key of one column is declared with it. */
+  readonly key?: readonly (keyof C & string)[];
+  readonly indexes?: (columns: BuildExtraConfigColumns<string, C, 'pg'>) => pg.PgTableExtraConfigValue[];
+}
 
-export interface TableFacts extends Omit<Facts<string>, 'partitioned' | 'columns' | 'from'> {
+export interface TableFacts extends Omit<Facts<string>, 'partitioned' | 'from'> {
   /** The comment of each column. */
   readonly columns: Readonly<Record<string, string>>;
   /** Columns of the primary key, in its order. */
@@ -139,26 +174,53 @@ export interface TableFacts extends Omit<Facts<string>, 'partitioned' | 'columns
   readonly partitioned: boolean;
 }
 
-const described = new WeakMap<object, () => TableFacts>();
+const described = new WeakMap<object, TableFacts>();
 
-/** Declares what the table itself does not: comments, conflict rule, partitioning. It belongs next to the table. */
-export function describe<T extends PgTable>(table: T, facts: Facts<ColumnsOf<T>> & ConflictOf<T>): void {
-  let made: TableFacts | undefined;
-  described.set(table, () => (made ??= tableFacts(table, facts)));
+/** Declares a table of the data: columns with their comments, what happens if a row comes again, partitioning. */
+export function tonTable<N extends string, C extends Columns>(
+  name: N,
+  given: Declared<C> & { readonly conflict: Conflict<keyof C & string> },
+) {
+  return remembered(ton.table(name, given.columns, keysOf(name, given)), given);
 }
 
-function tableFacts(table: PgTable, given: GivenFacts): TableFacts {
-  const { conflict = { kind: 'keep' }, partitioned = false } = given;
-  let columns: Readonly<Record<string, string>> | undefined;
-  return {
-    ...given,
-    get columns() {
-      return (columns ??= columnComments(table, given));
-    },
-    conflict,
-    partitioned,
-    key: keyOf(table),
+/** Declares a table of the program's own. Pages do not fill it, so it has no rule of conflict. */
+export function etlTable<N extends string, C extends Columns>(name: N, given: Declared<C>) {
+  const table = etl.table(name, given.columns, keysOf(name, given));
+  return remembered(table, { conflict: { kind: 'keep' }, ...given });
+}
+
+/** Characters of the longest name in Postgres. */
+const LONGEST_NAME = 63;
+
+function keysOf<C extends Columns>(table: string, { key = [], indexes }: Declared<C>) {
+  return (columns: BuildExtraConfigColumns<string, C, 'pg'>) => {
+    const [first, ...others] = key.map((name) => columns[name]);
+    const rest = indexes?.(columns) ?? [];
+    if (first === undefined) return rest;
+    const long = `${table}_${key.join('_')}_pk`;
+    const name = long.length > LONGEST_NAME ? `${table}_pkey` : long;
+    return [pg.primaryKey({ name, columns: [first, ...others] }), ...rest];
   };
+}
+
+interface GivenFacts extends Facts<string> {
+  readonly columns: Columns;
+  readonly key?: readonly string[];
+  readonly conflict: Conflict<string>;
+}
+
+function remembered<T extends PgTable>(table: T, given: GivenFacts): T {
+  const ownKey = Object.values(getTableColumns(table)).filter(({ primary }) => primary);
+  described.set(table, {
+    key: ownKey.map(({ name }) => name),
+    ...given,
+    partitioned: given.partitioned ?? false,
+    get columns() {
+      return columnComments(table, given);
+    },
+  });
+  return table;
 }
 
 /** Texts that say themselves where a value comes from. */
@@ -167,17 +229,15 @@ const NAMES_SOURCE =
 
 function columnComments(table: PgTable, { columns, from }: GivenFacts): Record<string, string> {
   const paths = Object.entries(typeof from === 'string' ? { '': from } : (from ?? {}));
-  const said: Partial<Record<string, string>> = {
+  const ofEveryTable: Partial<Record<string, string>> = {
     extra: `Members of ${paths[0]?.[1].replace('.*', '')} that this version of the program has no column for, by dotted path; null if there are none.`,
     loaded_at: `When this row of ${getTableName(table)} was last written by the program, wall time, UTC.`,
-    ...columns,
   };
   const comments = Object.values(getTableColumns(table)).map(({ name, notNull }): [string, string] => {
-    const meaning = said[name];
+    const column = columns[name];
+    const meaning = (column && meanings.get(column)) ?? ofEveryTable[name];
     if (meaning === undefined)
-      throw new TypeError(
-        `${getTableName(table)} has a column ${name} without a comment: add it to describe()`,
-      );
+      throw new TypeError(`${getTableName(table)} has a column ${name} without a comment: give it a kind`);
     const [prefix, path] = paths.findLast(([start]) => name.startsWith(start)) ?? [];
     if (prefix === undefined || path === undefined || NAMES_SOURCE.test(meaning)) return [name, meaning];
     const isExplained = notNull || /\bnull\b/i.test(meaning);
@@ -187,21 +247,15 @@ function columnComments(table: PgTable, { columns, from }: GivenFacts): Record<s
   return Object.fromEntries(comments);
 }
 
-function keyOf(table: PgTable): string[] {
-  const { columns, primaryKeys } = getTableConfig(table);
-  const key = primaryKeys[0]?.columns ?? columns.filter((column) => column.primary);
-  return key.map(({ name }) => name);
-}
-
-/** Throws if a table was not described, which is a mistake in its file. */
+/** Throws if the table was declared in another way, which is a mistake in its file. */
 export function factsOf(table: object): TableFacts {
-  const facts = described.get(table)?.();
-  if (facts === undefined) throw new TypeError('a table without describe(): add it next to the table');
+  const facts = described.get(table);
+  if (facts === undefined) throw new TypeError('a table that neither tonTable() nor etlTable() declares');
   return facts;
 }
 
 export function commentsOf(table: PgTable): string[] {
-  const { schema, name } = getTableConfig(table);
+  const { schema, name } = pg.getTableConfig(table);
   const { comment, columns } = factsOf(table);
   const title = `"${schema ?? 'public'}"."${name}"`;
   const ofColumns = Object.entries(columns).map(
@@ -215,7 +269,7 @@ export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** Datasets that fill a table, the owner first. If there are several, `owner` in the table's `describe` names it. */
+/** Datasets that fill a table, the owner first. If there are several, `owner` in the table's declaration names it. */
 export function ownersOf<J extends AnyJob>(table: string, datasets: readonly Dataset<J>[]): Dataset<J>[] {
   const filling = datasets.filter(({ job }) => table in job.tables);
   const isOther = ({ name, job }: Dataset<J>) => {

@@ -29,10 +29,9 @@ import { confirmDue, readLastWrite } from '../write/certificates.ts';
 import { logChecks, type Verified } from './verify.ts';
 import { keepFindings } from './keep-findings.ts';
 import { databaseTime, writeTransaction, type Session } from '../postgres/database.ts';
-import { unseal, keyHash } from '../write/seals.ts';
+import { storedRows, unseal } from '../write/seals.ts';
 import { targetOf } from '../write/target.ts';
 import { CONFLICT, retry } from '../clock.ts';
-import { during } from '../postgres/sql.ts';
 import type { Table } from '../dataset/declaration/record.ts';
 
 /** What a comparison needs: the API, what was learned about its pages, and the database. */
@@ -426,13 +425,7 @@ export async function rowsBySecond(
   span: Stretch,
   scope?: Scope,
 ): Promise<Map<number, RowSum>> {
-  const target = targetOf(table);
-  const found = await session.rows(
-    sql`select extract(epoch from t.utime)::int8 as second, count(*) as rows, sum(${keyHash(target, sql`t`)}) as keys
-        from ${target.into} t
-        where ${during('t', span)} ${scope && sql`and t.${sql.identifier(scope.column)} = ${scope.value}`} group by 1 order by 1`,
-    Second,
-  );
+  const found = await session.rows(sql`${storedRows(targetOf(table), span, scope)} order by 1`, Second);
   return new Map(found.map(({ second, ...sum }) => [second, sum]));
 }
 

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { LONGEST_PAGES, streamOf } from '../crawl/streams/planner.ts';
+import { LONGEST_PAGES } from '../crawl/request-bounds.ts';
+import { streamOf } from '../crawl/streams/planner.ts';
 import { type AlsoHeld, alsoHeldAmong, type Dataset } from '../dataset/dataset.ts';
 import { addCoverage, readCoverage, readMissing } from '../ledger/stored-coverage.ts';
 import { type Session, writeTransaction } from '../postgres/database.ts';
@@ -121,18 +122,16 @@ async function countsOf(session: Session, spans: readonly Range[]): Promise<numb
 /** If holes are a larger share of a span than this, reading each of them costs more than reading the span. */
 const MOST_HOLES = 1 / 5;
 
-/** Seconds whose rows are all stored, and their number. */
-interface CountedSpan {
-  readonly span: Range;
-  readonly rows: number;
-}
-
 /**
- * The stretches that need not be read. A stretch of less than a page between two holes is read along with them, by one
+ * The stretches, whose rows are all stored, that need not be read. A stretch of less than a page between two holes is read along with them, by one
  * request instead of two. If more than a fifth of the span then consists of holes, it is read as a whole, because each
  * hole costs a request and a range of coverage.
  */
-export function worthKeeping(span: Range, stretches: readonly CountedSpan[], pageSize: number): Range[] {
+export function worthKeeping(
+  span: Range,
+  stretches: readonly { readonly span: Range; readonly rows: number }[],
+  pageSize: number,
+): Range[] {
   const kept = stretches
     .filter(({ span: { from, to }, rows }) => rows >= pageSize || from === span.from || to === span.to)
     .map((stretch) => stretch.span);

@@ -1,5 +1,5 @@
 import { fillHoles, type FillContext } from '../crawl/streams/read-leases.ts';
-import { splitAtArchive, type Planner } from '../crawl/streams/planner.ts';
+import { zonesOf, type Planner } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownersOf } from '../tables/describe.ts';
 import {
@@ -24,7 +24,6 @@ import { byBlock } from '../dataset/paginators/seqnos.ts';
 import { registeringBlocks } from '../read/bounding-blocks.ts';
 import type { CrawlContext } from '../crawl/crawl-context.ts';
 import type { ChainInfo } from '../crawl/source-chain.ts';
-import type { Stop } from '../stop.ts';
 import { createBlockSource } from './checks/block-source.ts';
 
 /** A hole can lead to another one: blocks, then their contents. Each is read twice by time and once by block. */
@@ -132,7 +131,7 @@ async function readAgain(context: RepairContext, report: Verified, tries: Tries)
   const postponed = context.ignorePauses
     ? []
     : (await readUnrepaired(context.database, stream)).filter(
-        ({ due, reason }) => !due || reason === 'source_gap',
+        ({ isDue, reason }) => !isDue || reason === 'source_gap',
       );
   const exhausted = union(
     tries.atLeast(MOST_READINGS, stream, 'by time'),
@@ -207,7 +206,7 @@ function reopeningOf(
   return {
     stream,
     owner,
-    holes: holes.flatMap((hole) => splitAtArchive(hole, watermark).filter((part) => part !== undefined)),
+    holes: holes.flatMap((hole) => zonesOf(hole, watermark)),
     surplus: surplusOf(jobs, dataset, findings, holes),
     wrong: Object.entries(dataset.job.tables).map(([name, table]) => ({
       name,
@@ -246,7 +245,7 @@ async function refuseUnrepaired(context: RepairContext, { stream, findings }: Ve
   const { database } = context;
   const coverage = await readCoverage(database, stream);
   const postponed = (await readUnrepaired(database, stream))
-    .filter(({ due }) => !due)
+    .filter(({ isDue }) => !isDue)
     .map(({ span }) => span);
   const lost = findings.filter(isLost);
   const doubts = findings.filter(({ outcome }) => outcome === 'doubt');
@@ -307,24 +306,21 @@ const MOST_BLOCKS = 200;
 /** Holes with more blocks than this together are not joined: the seconds between them may add further blocks. */
 const MOST_JOINED = MOST_BLOCKS / 2;
 
-/** Holes that can be read by masterchain block, and the dataset that reads them. */
-interface HolesByBlock {
-  readonly dataset: Dataset;
-  readonly holes: readonly Range[];
-}
-
 interface KnownHole {
   readonly hole: Range;
   readonly seqnos: readonly number[];
 }
 
-/** Undefined if the source gives no records by block, or if the blocks are not known. */
+/**
+ * The holes that can be read by masterchain block, and the dataset that reads them. Undefined if the source gives no
+ * records by block, or if the blocks are not known.
+ */
 async function datasetByBlock(
   session: Session,
   { name, job }: Dataset,
   holes: readonly Range[],
   coverage: readonly Range[],
-): Promise<HolesByBlock | undefined> {
+) {
   if (job.byBlock === undefined || holes.length === 0) return undefined;
   const known = await joined(session, holes, coverage);
   if (known.length === 0) return undefined;
@@ -388,16 +384,10 @@ interface OpenCrawl {
   readonly owner: string;
 }
 
-interface RepairOptions extends Pick<RepairContext, 'watermark' | 'leastPause' | 'ignorePauses'> {
-  /** All datasets of the program, chosen or not. */
-  readonly jobs: readonly Dataset[];
-  readonly stop: Stop;
-}
-
 /** Builds the context of verification and repair from an open crawl. */
 export function createRepairContext(
   { context, planner, chain, owner }: OpenCrawl,
-  options: RepairOptions,
+  options: Pick<RepairContext, 'watermark' | 'leastPause' | 'ignorePauses' | 'jobs' | 'stop'>,
 ): RepairContext {
   const { database, clock, api } = context;
   const source = createBlockSource(api, chain, options.stop.leaving);

@@ -266,12 +266,11 @@ export async function runStep(
   return { ...result, findings: [...result.findings, ...warned] };
 }
 
-/** A dataset that must be proved before another dataset's checks can run. */
-interface DatasetDependency extends Dependency {
-  readonly dataset: Dataset;
-}
-
-function dependenciesOf({ job }: Dataset, jobs: readonly Dataset[]): DatasetDependency[] {
+/** The datasets that must be proved before a dataset's checks can run. */
+function dependenciesOf(
+  { job }: Dataset,
+  jobs: readonly Dataset[],
+): (Dependency & Pick<Verified, 'dataset'>)[] {
   const checks = checksOf(job);
   return jobs
     .filter(({ name }) => checks.some((check) => needsOf(check.name).includes(name)))
@@ -304,19 +303,11 @@ interface Eligibility {
   readonly unproved: readonly Range[];
 }
 
-interface EligibilityInput {
-  readonly dataset: Dataset;
-  readonly jobs: readonly Dataset[];
-  readonly covered: readonly Range[];
-  /** Seconds of other datasets that are proved in this run, by name. */
-  readonly proved: ReadonlyMap<string, readonly Range[]>;
-}
-
-/** Decides in which seconds a check can run, and what happens to the others. */
+/** Decides in which seconds a check can run, and what happens to the rest. */
 async function eligibilityOf(
   session: Session,
   { name: check, isOptional }: Check,
-  { dataset, jobs, covered, proved }: EligibilityInput,
+  { dataset, jobs, covered, proved }: StreamToCheck & Pick<VerifyContext, 'jobs'>,
 ): Promise<Eligibility> {
   const needs = needsOf(check);
   if (needs.length === 0) return { eligible: covered, expired: [], unproved: [] };

@@ -429,18 +429,13 @@ export interface PageLog {
 /** The facts of an entry that is not a response. */
 export const NO_PAGE = { rows: 0, bytes: 0, ms: 0, apiVersion: undefined };
 
-/** What requested the page. */
-interface Asker extends Stream {
-  readonly worker: string;
-}
-
 /** Requests are stored up to this number of characters: one for many addresses is much longer. */
 const LONGEST_REQUEST = 2000;
 
-/** Adds a committed page to the log, with the seconds that it completes. */
+/** Adds a committed page to the log, with what requested it and the seconds that it completes. */
 export async function logPage(
   session: OpenTransaction,
-  asker: Asker,
+  asker: Stream & { readonly worker: string },
   page: PageLog,
   completed?: Range,
 ): Promise<void> {

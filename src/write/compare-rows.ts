@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { stringify } from 'lossless-json';
 import { secondOfTime, type Range } from '../range.ts';
 import type { Session } from '../postgres/database.ts';
-import { keyHash, secondOfRow } from './seals.ts';
+import { keyHash, ofScope, secondOfRow } from './seals.ts';
 import { mayLack, targetOf, type Target } from './target.ts';
 import { spanOfRow, during, secondOf } from '../postgres/sql.ts';
 import { same } from './insert.ts';
@@ -120,8 +120,7 @@ export async function differingSeconds(
 function beyond(target: Target, { span, scope }: Omit<ReadRange, 'isAll'>): SQL {
   return sql`
     select 'not_in_source', ${keyText(target, 't')}, '{}'::text[], ${secondOf('t')}::text from ${target.into} t
-    where ${during('t', span)}
-      ${scope === undefined ? sql`` : sql`and t.${sql.identifier(scope.column)} = ${scope.value}`}
+    where ${during('t', span)} ${ofScope(scope)}
       and not exists (select 1 from n where ${same('t', 'n', target.facts.key)})`;
 }
 

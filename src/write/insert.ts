@@ -218,7 +218,7 @@ export async function isEmpty(session: Session, tables: readonly Table[], span: 
   return (await session.run(sql.join(stored, sql` union all `))) === 0;
 }
 
-/** Splits lines into those to copy, of seconds after `newAfter`, and the others. */
+/** Splits lines into those to copy, of seconds after `newAfter`, and the rest. */
 export function splitOffNew(
   byTable: readonly Lines[],
   newAfter: number | undefined,

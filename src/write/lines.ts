@@ -38,7 +38,7 @@ export interface Lines {
   readonly count: number;
   /** Block times of the rows, ISO 8601; empty for a table without block times. */
   readonly times: ReadonlySet<string>;
-  /** Splits into rows that belong, and the others. A table without block times has no others. */
+  /** Splits into rows that belong, and the rest, which is empty in a table without block times. */
   readonly split: (
     belongs: (run: { readonly time: string; readonly isOpen: boolean }) => boolean,
   ) => readonly [within: Lines, others: Lines];

@@ -5,6 +5,7 @@ import { oneRow, type Session, oneValue } from '../postgres/database.ts';
 import { during, bare, multirangeParam, setExcluded, spansOfRow } from '../postgres/sql.ts';
 import { sealed, seals } from '../tables/etl/verification.ts';
 import { targetOf, type Target } from './target.ts';
+import type { Scope } from '../dataset/job.ts';
 import type { Table } from '../dataset/declaration/record.ts';
 
 /*
@@ -27,10 +28,15 @@ export function keyHash({ facts }: Pick<Target, 'facts'>, row: SQL): SQL {
 }
 
 /** A query for the number of a table's rows in each second of a stretch, and the sum of their keys' hashes. */
-export function storedRows(target: Target, stretch: Stretch): SQL {
+export function storedRows(target: Target, stretch: Stretch, scope?: Scope): SQL {
   const t = sql`t`;
   return sql`select ${secondOfRow(t)} as second, count(*) as rows, sum(${keyHash(target, t)}) as keys
-    from ${target.into} t where ${during('t', stretch)} group by 1`;
+    from ${target.into} t where ${during('t', stretch)} ${ofScope(scope)} group by 1`;
+}
+
+/** The condition on a scope's rows `t`, with the `and` before it. */
+export function ofScope(scope: Scope): SQL {
+  return scope === undefined ? sql`` : sql`and t.${sql.identifier(scope.column)} = ${scope.value}`;
 }
 
 /** The sealed seconds of a table, as a scalar within a statement. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { getTableColumns, is, sql, type SQL } from 'drizzle-orm';
-import { getTableConfig, PgTable, type PgColumn } from 'drizzle-orm/pg-core';
+import { getTableColumns, getTableName, is, sql, type SQL } from 'drizzle-orm';
+import { PgTable, type PgColumn } from 'drizzle-orm/pg-core';
 import * as z from 'zod';
 import { LOCKS } from '../locks.ts';
 import {
@@ -215,7 +215,7 @@ export function targetOf(table: Table): Target {
   const known = targets.get(table);
   if (known !== undefined) return known;
   if (!is(table, PgTable)) throw new TypeError('not a Drizzle table');
-  const { name } = getTableConfig(table);
+  const name = getTableName(table);
   const into = sql`${table}`;
   const facts = factsOf(table);
   const written = Object.values(getTableColumns(table)).filter(isWritten);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { parseJson } from '../../src/api/read-response.ts';
+import { collectRows } from '../../src/dataset/declaration/record.ts';
 import { loadDatasets } from '../../src/dataset/load-jobs.ts';
 import { splitKinds } from '../../src/dataset/dataset.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';
@@ -73,7 +74,7 @@ describe('a record with arbitrary values', () => {
         expect(fitting.length + rejected.length).toBe(2);
         expect(fitting.length).toBeGreaterThan(0);
         for (const { path, reason } of rejected) expect(`${path} ${reason}`.length).toBeGreaterThan(3);
-        for (const { rows } of fitting) expectWritable(tables, rows);
+        for (const { put } of fitting) expectWritable(tables, collectRows(tables, put));
       }),
       { numRuns: runs(60), seed: 5 },
     );

@@ -122,7 +122,6 @@ describe('jobs of streams without a checksum', () => {
     expect(nominatorPoolEvents.scopes).toEqual({
       param: 'pool',
       column: 'pool_address',
-      from: 'pools',
       // The pools themselves stake: `plan` finds them there before any is known.
       seenIn: { dataset: 'validator_events', column: 'stake_holder_address' },
     });

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { sql, type SQL } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { leaseLength } from '../../src/crawl/streams/planner.ts';
+import { leaseLength } from '../../src/crawl/request-bounds.ts';
 import {
   addCoverage,
   readCoverage,

@@ -71,7 +71,7 @@ test('a gap that was read again is no longer refused, and its attempts count unt
   await forgetRefusals(store.database, stream, { from: 0, to: 60 });
   expect([await readAllRefused(store.database), await free()]).toEqual([[], ALL]);
   expect(await readUnrepaired(store.database, stream)).toEqual([
-    { span: { from: 0, to: 60 }, reason: 'source_gap', due: true },
+    { span: { from: 0, to: 60 }, reason: 'source_gap', isDue: true },
   ]);
   await refuseFor('source_gap', 30, 31);
   expect(await kept()).toEqual([{ from: 30, to: 31, attempts: 2, pause: 2 }]);
@@ -84,7 +84,7 @@ test('a range with rows that disagree waits for a repair, not for a reader', asy
   await endPauses(store.database, [stream.dataset], ALL);
   await forgetRefusals(store.database, stream, ALL);
   expect([await readAllRefused(store.database), await free()]).toEqual([[], ALL]);
-  expect(await readUnrepaired(store.database, stream)).toMatchObject([{ reason: 'disputed', due: false }]);
+  expect(await readUnrepaired(store.database, stream)).toMatchObject([{ reason: 'disputed', isDue: false }]);
   // Rows that turn out to be missing there are the same hole.
   await refuseFor('source_gap', 5, 6);
   expect(await kept()).toEqual([{ from: 5, to: 6, attempts: 2, pause: 2 }]);

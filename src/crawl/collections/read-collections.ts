@@ -44,7 +44,7 @@ export async function readCollections(
   const context = alsoOnPage(run.context, () => void (answers += 1));
   const began = await readClock(database);
   let held: ReadonlySet<string> = new Set();
-  const read = async ({ dataset, walk }: DatasetWalk): Promise<boolean> => {
+  const read = async ({ dataset, walk }: (typeof walks)[number]): Promise<boolean> => {
     if (isOver(run)) return true;
     const failure = await readWalk({ ...run, began, context }, dataset, walk);
     if (failure === 'held' || failure === undefined) return failure === undefined;
@@ -67,11 +67,6 @@ export async function readCollections(
   }
   for (const name of refused) absent.delete(name);
   return [...failed];
-}
-
-interface DatasetWalk {
-  readonly dataset: Collection;
-  readonly walk: Walk;
 }
 
 function isSubset(some: ReadonlySet<string>, all: ReadonlySet<string>): boolean {

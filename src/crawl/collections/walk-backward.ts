@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { BackwardWalk, LookupWalk } from '../../dataset/collection.ts';
 import { claimCursor, releaseClaim } from '../../ledger/stored-cursors.ts';
 import { gatherSubjects, readDueSubjects, noteMoves, readWatched } from '../../ledger/subjects.ts';
-import type { BackwardCursor } from '../../dataset/paginators/backward.ts';
+import { newestFirst, type BackwardCursor } from '../../dataset/paginators/backward.ts';
 import { mayConcernPage, EtlError, type NotServedError, ApiTimeoutError } from '../../errors.ts';
 import type { Params } from '../../dataset/paginators/paginator.ts';
 import { ATTEMPTS_IN_DOUBT } from '../../api/client.ts';
@@ -20,9 +20,6 @@ import {
 } from './walk-context.ts';
 import { parseCanonical } from '../../dataset/declaration/record.ts';
 import { account, int64 } from '../../records/members.ts';
-
-const Point = z.object({ lt: z.string(), hash: z.string() }).nullable();
-const Cursor = z.object({ newest: Point, oldest: Point, complete: z.boolean(), top: Point, at: Point });
 
 /** The walk is postponed after this many consecutive accounts that the server does not serve. */
 const MOST_IN_ROW = 3;
@@ -98,7 +95,7 @@ async function readAccount(
   const claimed = await claimCursor(context.database, claim);
   if (claimed === undefined) return { pages: 0, held: 1 };
   try {
-    const cursor = walk.paginator.start(Cursor.safeParse(claimed.cursor).data);
+    const cursor = newestFirst.start(claimed.cursor);
     return { pages: await readHistory({ ...walkContext, claim }, account, cursor), held: 0 };
   } finally {
     await releaseClaim(context.database, claim).catch(() => undefined);
@@ -111,15 +108,18 @@ async function readHistory(
   start: BackwardCursor,
 ): Promise<number> {
   const { walk } = walkContext;
-  const { paginator } = walk;
   // A head that was left half-read is finished first. What came after it is the next head.
   let [cursor, heads] = [start, start.at === null ? 1 : 2];
-  let size = paginator.maxSize;
+  let size = newestFirst.maxSize;
   for (let pages = 0; ;) {
-    const phase = paginator.phase(cursor, heads === 0);
+    const phase = newestFirst.phase(cursor, heads === 0);
     if (phase === undefined || pages === PAGES_A_TURN || isOver(walkContext)) return pages;
-    const request = paginator.request(cursor, phase, size);
-    const response = await askWithin(walkContext, { address: account, ...request }, size < paginator.maxSize);
+    const request = newestFirst.request(cursor, phase, size);
+    const response = await askWithin(
+      walkContext,
+      { address: account, ...request },
+      size < newestFirst.maxSize,
+    );
     if (response instanceof EtlError) {
       // The first row of this page is already stored, so a smaller page would bring nothing.
       if (size <= LEAST_SIZE) throw response;
@@ -127,11 +127,11 @@ async function readHistory(
       continue;
     }
     const positions = response.value.records.flatMap((raw) => walk.positionOf(raw) ?? []);
-    const step = paginator.next(cursor, phase, positions, request.limit);
+    const step = newestFirst.next(cursor, phase, positions, request.limit);
     if (phase === 'head' && step.done) heads -= 1;
     cursor = step.cursor;
     const reading = readResponseRecords(walkContext, response, account);
-    const isLast = paginator.phase(cursor, heads === 0) === undefined;
+    const isLast = newestFirst.phase(cursor, heads === 0) === undefined;
     const found = [{ key: account, lt: cursor.newest?.lt }];
     await writeResponse(walkContext, {
       response,

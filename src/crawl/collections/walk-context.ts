@@ -13,7 +13,7 @@ import type { NetworkWatch } from '../source-guard.ts';
 import { unixSeconds } from '../../clock.ts';
 import { type Exchange, loggedOf } from '../../api/attempt.ts';
 import type { Params } from '../../dataset/paginators/paginator.ts';
-import type { Rows } from '../../dataset/declaration/record.ts';
+import { collectRows, type Rows } from '../../dataset/declaration/record.ts';
 import type { Outcomes } from '../../ledger/subjects.ts';
 import { extrasOf } from '../streams/page.ts';
 
@@ -123,7 +123,7 @@ export async function writeResponse(
   const commit: ResponseCommit = {
     claim,
     tables: piggybacked.reduce((all, { tables }) => ({ ...all, ...tables }), dataset.job.tables),
-    rows: [...reading.fitting.map(({ rows }) => rows), ...piggybacked.flatMap(({ rows }) => rows)],
+    rows: [...rowsOf(dataset, reading), ...piggybacked.flatMap(({ rows }) => rows)],
     rejected: reading.rejected,
     extras: extrasOf(reading.fitting),
     ids: reading.fitting.map(({ id }) => id),
@@ -159,15 +159,13 @@ export async function writeResponse(
   });
 }
 
-interface Piggybacked {
-  readonly dataset: string;
-  readonly tables: Collection['job']['tables'];
-  readonly rows: readonly Rows[];
-  readonly outcomes: Outcomes;
+function rowsOf({ job }: Collection, { fitting }: Pick<ResponseReading, 'fitting'>): Rows[] {
+  return fitting.map(({ put }) => collectRows(job.tables, put));
 }
 
 /** Records of another collection that came with the response, read by the rules of its first walk. */
-function piggybackedBy({ name, job }: Collection, response: WalkResponse): Piggybacked {
+function piggybackedBy(dataset: Collection, response: WalkResponse) {
+  const { name, job } = dataset;
   const [walk] = job.walks;
   const { maps, at } = response.value;
   const map = job.piggybackedAs === undefined ? undefined : maps[job.piggybackedAs];
@@ -179,7 +177,7 @@ function piggybackedBy({ name, job }: Collection, response: WalkResponse): Piggy
   return {
     dataset: name,
     tables: job.tables,
-    rows: fitting.map(({ rows }) => rows),
+    rows: rowsOf(dataset, { fitting }),
     outcomes: {
       walk: walk?.name ?? '',
       asked: found.map(({ key }) => key),

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { hashOf, parseCanonical } from '../../dataset/declaration/record.ts';
-import { Lacking } from '../../dataset/paginators/paginator.ts';
-import type { OffsetCursor, OffsetStep } from '../../dataset/paginators/offset.ts';
+import type { Lacking } from '../../dataset/paginators/paginator.ts';
+import { offset, OffsetCursor, type OffsetStep } from '../../dataset/paginators/offset.ts';
 import type { ListWalk, PerBlockWalk } from '../../dataset/collection.ts';
 import {
   mayConcernPage,
@@ -27,14 +27,8 @@ import {
 } from './walk-context.ts';
 import { seqno } from '../../records/members.ts';
 import { readStoredBorder } from '../../read/bounding-blocks.ts';
-import type { SeqnoCursor, Seqnos } from '../../dataset/paginators/seqnos.ts';
+import { seqnos, type SeqnoCursor, type Seqnos } from '../../dataset/paginators/seqnos.ts';
 import { MASTERCHAIN } from '../../ton/shard.ts';
-
-const SeqnosRead = z.object({
-  covered: z.array(z.object({ from: z.number(), to: z.number() })),
-  borders: z.array(z.object({ utime: z.number(), seqno: z.number() })),
-  lacking: z.array(Lacking).default([]),
-});
 
 /** The walk is postponed after this many consecutive blocks for which the server fails. */
 const MOST_BLOCKS_IN_ROW = 3;
@@ -51,21 +45,18 @@ const OF_ONE_SECOND = 20;
 export async function walkBlocks(
   walkContext: WalkContext<PerBlockWalk>,
 ): Promise<NotServedError | undefined> {
-  const { walk } = walkContext;
-  const { paginator } = walk;
-  let cursor = paginator.start(SeqnosRead.safeParse(walkContext.stored).data);
+  let cursor = seqnos.start(walkContext.stored);
   const isRenewed = createRenewal(walkContext);
   let wanted = await lookForBlocks();
   // Skips blocks that are not there yet, and blocks that were not served until their pause is over.
-  const passedNow = () =>
-    pausedOf(walkContext, cursor).reduce((all, { at }) => paginator.next(all, at), cursor);
+  const passedNow = () => pausedOf(walkContext, cursor).reduce((all, { at }) => seqnos.next(all, at), cursor);
   let [passed, asked, absent] = [passedNow(), 0, 0];
   let failure: NotServedError | undefined;
   let inRow = 0;
   while (wanted !== undefined && !isOver(walkContext)) {
-    const seqno = paginator.missing(passed, wanted);
+    const seqno = seqnos.missing(passed, wanted);
     if (seqno === undefined) break;
-    passed = paginator.next(passed, seqno);
+    passed = seqnos.next(passed, seqno);
     asked += 1;
     try {
       const next = await readBlock(walkContext, cursor, seqno, inRow > 0);
@@ -77,7 +68,7 @@ export async function walkBlocks(
       inRow += 1;
       // No other block was served, so the endpoint fails and not one block.
       if (!mayConcernPage(error) || inRow === MOST_BLOCKS_IN_ROW) throw error;
-      cursor = paginator.pass(cursor, seqno, nowOf(walkContext));
+      cursor = seqnos.pass(cursor, seqno, nowOf(walkContext));
       const what = `masterchain block ${seqno} is not served`;
       failure = notServed(what, error, 'The other blocks are read; this one');
     }
@@ -93,9 +84,9 @@ export async function walkBlocks(
     const range = walkContext.range();
     if (range === undefined) return undefined;
     const to = await borderOf(walkContext, cursor, range.to);
-    cursor = paginator.withBorder(cursor, { utime: range.to, seqno: to });
+    cursor = seqnos.withBorder(cursor, { utime: range.to, seqno: to });
     const from = await borderOf(walkContext, cursor, range.from);
-    cursor = paginator.withBorder(cursor, { utime: range.from, seqno: from });
+    cursor = seqnos.withBorder(cursor, { utime: range.from, seqno: from });
     await walkContext.keep(cursor);
     return { from, to };
   }
@@ -123,11 +114,15 @@ async function readBlock(
 ): Promise<SeqnoCursor | undefined> {
   const { walk, context, dataset } = walkContext;
   try {
-    const response = await ask(walkContext, walk.paginator.request(seqno), {
-      isWhole: walk.isWhole,
-      attemptsInDoubt: isDoubted ? ATTEMPTS_IN_DOUBT : undefined,
-    });
-    const next = walk.paginator.next(cursor, seqno);
+    const response = await ask(
+      walkContext,
+      { seqno },
+      {
+        isWhole: walk.isWhole,
+        attemptsInDoubt: isDoubted ? ATTEMPTS_IN_DOUBT : undefined,
+      },
+    );
+    const next = seqnos.next(cursor, seqno);
     const reading = readResponseRecords(walkContext, response, String(seqno));
     await writeResponse(walkContext, { response, reading, cursor: next });
     return next;
@@ -166,15 +161,6 @@ async function askBorder(walkContext: WalkContext, utime: number): Promise<numbe
   return value.length === 0 ? firstSeqno : Math.max(...value.map(({ seqno }) => seqno)) + 1;
 }
 
-const Cursor = z.object({
-  at: z.number(),
-  end: z.number(),
-  round: z.boolean(),
-  ended: z.number().nullable(),
-  beyond: z.number().nullable(),
-  lacking: z.array(Lacking).default([]),
-});
-
 /** The list is postponed after this many consecutive rows that the server does not serve. */
 const MOST_IN_ROW = 8;
 
@@ -203,12 +189,11 @@ interface PageSeen {
  * page, the rest of the list cannot be paged through. Rows of it that other datasets name are looked up by name.
  */
 export async function walkList(walkContext: WalkContext<ListWalk>): Promise<NotServedError | undefined> {
-  const { walk } = walkContext;
-  const size = createPageSize(walk.paginator.maxSize);
-  const stored = Cursor.safeParse(walkContext.stored).data;
+  const size = createPageSize(offset.maxSize);
+  const stored = OffsetCursor.safeParse(walkContext.stored).data;
   const [known, failure] =
     stored === undefined ? [undefined, undefined] : await askAgain(walkContext, stored);
-  const cursor = walk.paginator.start(known, nowOf(walkContext), walk.rescanSeconds);
+  const cursor = offset.start(known, nowOf(walkContext));
   let at: ListProgress = { cursor, until: Infinity, inRow: 0, failure };
   while (at.cursor !== undefined && !isOver(walkContext)) at = await readOn(walkContext, at, at.cursor, size);
   return at.failure;
@@ -234,7 +219,7 @@ async function askAgain(
     } catch (error) {
       if (!mayConcernPage(error)) throw error;
       failure = rowNotServed(at, error);
-      const tried = walkContext.walk.paginator.pass({ ...cursor, at }, nowOf(walkContext));
+      const tried = offset.pass({ ...cursor, at }, nowOf(walkContext));
       cursor = { ...cursor, lacking: tried.lacking };
       await walkContext.keep(cursor);
     }
@@ -278,16 +263,15 @@ async function readOn(
   cursor: OffsetCursor,
   size: PageSize,
 ): Promise<ListProgress> {
-  const { paginator } = walkContext.walk;
   const { until } = at;
   const next = cursor.lacking.find((one) => one.at >= cursor.at)?.at ?? Infinity;
   // This row was retried when the walk began, or its pause is not over.
   if (next === cursor.at) return { ...at, cursor: { ...cursor, at: next + 1 } };
   const attemptsInDoubt = until === Infinity ? undefined : ATTEMPTS_IN_DOUBT;
   const half = Math.max(1, Math.floor((until - cursor.at) / 2));
-  const request = paginator.request(cursor, Math.min(size.current(), next - cursor.at, half));
+  const request = offset.request(cursor, Math.min(size.current(), next - cursor.at, half));
   const stepBehind = (limit: number, records: number) =>
-    paginator.next(cursor, limit, records, nowOf(walkContext));
+    offset.next(cursor, limit, records, nowOf(walkContext));
   try {
     const asking = { attemptsInDoubt, before: at.before };
     const [step, before] = await readRows(walkContext, request, stepBehind, asking);
@@ -308,7 +292,6 @@ async function skipOrHalve(
   cursor: OffsetCursor,
   { limit, error }: { readonly limit: number; readonly error: EtlError },
 ): Promise<ListProgress> {
-  const { paginator } = walkContext.walk;
   const now = nowOf(walkContext);
   const isTimeout = error instanceof ApiTimeoutError;
   if (at.until === Infinity && !(await servesElsewhere(walkContext, cursor.at, limit, isTimeout))) {
@@ -318,12 +301,12 @@ async function skipOrHalve(
       { dataset: dataset.name, offset: cursor.at },
       'list is longer than the server can page through; the rest is looked up by name',
     );
-    await walkContext.keep(paginator.giveUp(cursor, now));
+    await walkContext.keep(offset.giveUp(cursor, now));
     return { ...at, cursor: undefined };
   }
   if (limit > 1) return { ...at, until: cursor.at + limit };
   if (at.inRow === MOST_IN_ROW) throw error;
-  const passed = paginator.pass(cursor, now);
+  const passed = offset.pass(cursor, now);
   await walkContext.keep(passed);
   return { cursor: passed, until: Infinity, inRow: at.inRow + 1, failure: rowNotServed(cursor.at, error) };
 }

@@ -13,7 +13,7 @@ import {
 } from '../../errors.ts';
 import { ATTEMPTS_IN_DOUBT } from '../../api/client.ts';
 import type { Params } from '../../dataset/paginators/paginator.ts';
-import type { BatchSize } from '../../dataset/paginators/lookup.ts';
+import { BatchSize } from '../../dataset/paginators/lookup.ts';
 import {
   ask,
   type WalkResponse,
@@ -30,7 +30,7 @@ const Cursor = z.object({
   gathered: z.number(),
   /** Whether the last gathering looked at indexed rows. If the operator changes that setting, gathering starts over. */
   seen: z.boolean(),
-  batch: z.object({ fits: z.number(), tooMany: z.number().nullable(), passed: z.number() }),
+  batch: BatchSize,
   /** The last subject that was asked for in order. */
   after: z.string().default(''),
 });

@@ -1,6 +1,6 @@
 import type { Guess } from '../../read/row-estimates.ts';
 import { common, DAY, lengthOf, type Range, isInside, union } from '../../range.ts';
-import { LONGEST_PAGES } from '../streams/planner.ts';
+import { LONGEST_PAGES } from '../request-bounds.ts';
 import { rawOf } from '../../dataset/bytes/view.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import type { Stream } from '../../ledger/stored-coverage.ts';

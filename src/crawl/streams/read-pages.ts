@@ -7,12 +7,12 @@ import { mayConcernPage, ApiTimeoutError, type EtlError } from '../../errors.ts'
 import { formatRange, spanOfSecond, type Range } from '../../range.ts';
 import type { Stop } from '../../stop.ts';
 import type { CrawlContext } from '../crawl-context.ts';
-import type { SpanTrust } from '../request-bounds.ts';
+import { leaseLength, type SpanTrust } from '../request-bounds.ts';
 import { ATTEMPTS_IN_DOUBT } from '../../api/client.ts';
 import { askPage, needsWholeSeconds, toCommit, toCommitOfSecond, type FetchedPage } from './page.ts';
 import type { NetworkWatch } from '../source-guard.ts';
 import { requirePredecessors } from '../gaps.ts';
-import { leaseLength, type Assignment } from './planner.ts';
+import type { Assignment } from './planner.ts';
 import type { Dataset } from '../../dataset/dataset.ts';
 import { requireInside } from '../../dataset/paginators/forward.ts';
 import type { Paginator } from '../../dataset/paginators/paginator.ts';

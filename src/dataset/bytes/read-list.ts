@@ -32,7 +32,7 @@ import {
 
 /** The records of a body, and its remainder. */
 export interface ReadList {
-  /** Views of records that fit their layout; the others are parsed. */
+  /** Views of records that fit their layout; the rest is parsed. */
   readonly records: readonly unknown[];
   /** The body as text with an empty list. */
   readonly rest: string;

@@ -314,7 +314,7 @@ export function readRecord<Rec>(
 function movableOf(issue: core.$ZodIssue, canonical: unknown): PropertyKey[][] | undefined {
   const { path } = issue;
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => [...path, key]);
-  const isWide = issue.message === NO_AMOUNT && /^-?\d+$/.test(String(valueAt(canonical, path)));
+  const isWide = issue.message === NO_AMOUNT && /^-?\d+$/.test(String(memberAt(canonical, path)));
   return isWide ? [path] : undefined;
 }
 
@@ -327,15 +327,16 @@ function dotted(path: readonly PropertyKey[]): string {
 }
 
 function takeOut(holder: unknown, path: readonly PropertyKey[], into: Record<string, unknown>): void {
-  const parent = valueAt(holder, path.slice(0, -1));
+  const parent = memberAt(holder, path.slice(0, -1));
   const key = path.at(-1);
   if (!isObject(parent) || key === undefined) return;
   into[dotted(path)] = parent[key];
   Reflect.deleteProperty(parent, key);
 }
 
-function valueAt(holder: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>((value, key) => (isObject(value) ? value[key] : undefined), holder);
+/** The member of a parsed value at a path; undefined if there is none. */
+export function memberAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
 }
 
 /** True of an object or an array. */
@@ -382,11 +383,6 @@ export function extraOutside(extra: Extra, prefixes: readonly string[]): Extra |
     ([path]) => !prefixes.some((prefix) => path.startsWith(`${prefix}.`)),
   );
   return orNull(Object.fromEntries(outside));
-}
-
-/** True for a member that was sent empty. Its columns alone would say that it was not sent. */
-export function isEmpty(member: object | null | undefined): member is object {
-  return member != null && Object.values(member).every((value) => value == null);
 }
 
 /** Identifies a record without an id of its own: the SHA-256 of its JSON, in base64. */
@@ -548,14 +544,7 @@ function namesIn(schema: z.core.$ZodType): string[] {
   return object instanceof z.ZodObject ? Object.keys(object.shape) : [];
 }
 
-export function memberAt(value: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
-}
-
 export type Tables = Readonly<Record<string, Table>>;
-
-/** The rows of one record, by table. */
-export type RowsOf<T extends Tables> = { readonly [Name in keyof T]?: readonly T[Name]['$inferInsert'][] };
 
 /** Rows by table name, as they are written. */
 export type Rows = Readonly<Record<string, readonly object[] | undefined>>;

@@ -1,8 +1,9 @@
+import * as z from 'zod';
+
 /** The position of a transaction in its account's history. */
-export interface HistoryPosition {
-  readonly lt: string;
-  readonly hash: string;
-}
+const HistoryPosition = z.object({ lt: z.string(), hash: z.string() });
+
+export type HistoryPosition = z.infer<typeof HistoryPosition>;
 
 /**
  * The stored parts of an account's history: everything from `newest` down to `oldest` and, while newer
@@ -17,55 +18,45 @@ export interface HistoryPosition {
  * | 80 70 60 50 … | 80 70 | `{ newest: 50, oldest: 20, top: 80, at: 70 }` | from 70 down to 50 |
  * | 80 70 60 50 … | 70 60, then 60 | `{ newest: 80, oldest: 20, complete: true }` | none |
  */
-export interface BackwardCursor {
+const Cursor = z.object({
   /** The ends of the contiguous stored part; null if nothing is stored. */
-  readonly newest: HistoryPosition | null;
-  readonly oldest: HistoryPosition | null;
+  newest: HistoryPosition.nullable(),
+  oldest: HistoryPosition.nullable(),
   /** True once the account's first transaction, or the first one that the servers keep, is stored. */
-  readonly complete: boolean;
+  complete: z.boolean(),
   /** The ends of the part above `newest` that is being read; null if it is not being read. */
-  readonly top: HistoryPosition | null;
-  readonly at: HistoryPosition | null;
-}
+  top: HistoryPosition.nullable(),
+  at: HistoryPosition.nullable(),
+});
 
-interface BackwardStep {
-  readonly cursor: BackwardCursor;
-  /** True if the newest transactions are stored and the beginning was reached. */
-  readonly done: boolean;
-}
-
-export type BackwardPaginator = ReturnType<typeof newestFirst>;
+export type BackwardCursor = z.infer<typeof Cursor>;
 
 /** `head`: newer than all stored transactions. `tail`: older. */
 type Phase = 'head' | 'tail';
 
 const NOTHING: BackwardCursor = { newest: null, oldest: null, complete: false, top: null, at: null };
 
-/** Maximum number of records in a response. */
-const MAX_SIZE = 100;
-
 /**
  * Walks an account's history backwards: a value without state or I/O. The start of a page is inclusive, so each page but the first begins with the last row of the page before; `to_lt` is
  * exclusive. A walk resumes from both ends: from the head down to the stored part, then from its oldest row on.
  */
-export function newestFirst() {
-  return {
-    maxSize: MAX_SIZE,
-    start: (cursor: BackwardCursor | undefined): BackwardCursor => cursor ?? NOTHING,
-    /** The part to request next: new transactions first, then old ones; undefined if both are done. */
-    phase(cursor: BackwardCursor, headDone: boolean): Phase | undefined {
-      if (!headDone) return 'head';
-      return cursor.complete || cursor.oldest === null ? undefined : 'tail';
-    },
-    request(cursor: BackwardCursor, phase: Phase, size: number) {
-      const from = phase === 'head' ? cursor.at : cursor.oldest;
-      const until = phase === 'head' ? cursor.newest?.lt : undefined;
-      return { limit: size, lt: from?.lt, hash: from?.hash, to_lt: until };
-    },
-    next: (cursor: BackwardCursor, phase: Phase, positions: readonly HistoryPosition[], size: number) =>
-      phase === 'head' ? afterHead(cursor, positions, size) : afterTail(cursor, positions),
-  };
-}
+export const newestFirst = {
+  /** Maximum number of records in a response. */
+  maxSize: 100,
+  start: (stored: unknown): BackwardCursor => Cursor.safeParse(stored).data ?? NOTHING,
+  /** The part to request next: new transactions first, then old ones; undefined if both are done. */
+  phase(cursor: BackwardCursor, headDone: boolean): Phase | undefined {
+    if (!headDone) return 'head';
+    return cursor.complete || cursor.oldest === null ? undefined : 'tail';
+  },
+  request(cursor: BackwardCursor, phase: Phase, size: number) {
+    const from = phase === 'head' ? cursor.at : cursor.oldest;
+    const until = phase === 'head' ? cursor.newest?.lt : undefined;
+    return { limit: size, lt: from?.lt, hash: from?.hash, to_lt: until };
+  },
+  next: (cursor: BackwardCursor, phase: Phase, positions: readonly HistoryPosition[], size: number) =>
+    phase === 'head' ? afterHead(cursor, positions, size) : afterTail(cursor, positions),
+};
 
 /** How many records at the page's start repeat the end of the last page. */
 function repeatedIn(positions: readonly HistoryPosition[], from: HistoryPosition | null): number {
@@ -73,12 +64,15 @@ function repeatedIn(positions: readonly HistoryPosition[], from: HistoryPosition
   return from !== null && first !== undefined && first.lt === from.lt ? 1 : 0;
 }
 
-/** If a page is not full, it has reached the stored part or, if nothing is stored, the account's beginning. */
+/**
+ * If a page is not full, it has reached the stored part or, if nothing is stored, the account's beginning. `done`: the
+ * newest transactions are stored.
+ */
 function afterHead(
   cursor: BackwardCursor,
   positions: readonly HistoryPosition[],
   size: number,
-): BackwardStep {
+): { readonly cursor: BackwardCursor; readonly done: boolean } {
   const newRows = positions.slice(repeatedIn(positions, cursor.at));
   const last = newRows.at(-1);
   const top = cursor.top ?? newRows[0] ?? null;
@@ -96,7 +90,7 @@ function afterHead(
  * No row shows whether an earlier one exists. The beginning is reached if a page contains only the row with
  * which it began.
  */
-function afterTail(cursor: BackwardCursor, positions: readonly HistoryPosition[]): BackwardStep {
+function afterTail(cursor: BackwardCursor, positions: readonly HistoryPosition[]) {
   const last = positions.slice(repeatedIn(positions, cursor.oldest)).at(-1);
   if (last === undefined) return { cursor: { ...cursor, complete: true }, done: true };
   return { cursor: { ...cursor, oldest: last }, done: false };

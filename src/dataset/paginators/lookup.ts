@@ -1,3 +1,5 @@
+import * as z from 'zod';
+
 /**
  * How many keys fit into one request, learned from requests. Example: if 1000 keys are refused, 500 are
  * tried. If these pass, 750 are tried. If these are refused, 625 are tried, and so on.
@@ -9,14 +11,16 @@
  * | 500 keys passed | `{ fits: 500, tooMany: 1000 }` | 750 keys |
  * | 750 keys refused | `{ fits: 500, tooMany: 750 }` | 625 keys |
  */
-export interface BatchSize {
+export const BatchSize = z.object({
   /** The largest batch that passed. */
-  readonly fits: number;
+  fits: z.number(),
   /** The smallest batch that was refused; null if none was. */
-  readonly tooMany: number | null;
+  tooMany: z.number().nullable(),
   /** Batches that passed since the last refusal: after many, a larger one is tried again. */
-  readonly passed: number;
-}
+  passed: z.number(),
+});
+
+export type BatchSize = z.infer<typeof BatchSize>;
 
 export type BatchPaginator = ReturnType<typeof batches>;
 

@@ -1,67 +1,61 @@
-import { withLacking, type Lacking, type Paginator } from './paginator.ts';
+import * as z from 'zod';
+import { Lacking, withLacking, type Paginator } from './paginator.ts';
 import type { Range } from '../../range.ts';
 
 /** Seqnos of masterchain blocks, half-open. */
-export interface Seqnos {
-  readonly from: number;
-  readonly to: number;
-}
+const Seqnos = z.object({ from: z.number(), to: z.number() });
+
+export type Seqnos = z.infer<typeof Seqnos>;
 
 /** The first masterchain block at or after a second of chain time. */
-interface Border {
-  readonly utime: number;
-  readonly seqno: number;
-}
+const Border = z.object({ utime: z.number(), seqno: z.number() });
 
 /**
  * The masterchain blocks that have been read. Example: blocks 100 to 104 are wanted. After 104 and 103
  * `covered` is `[{ from: 103, to: 105 }]`, so 102 comes next. If 100 was read earlier, it is `[{ from: 100,
  * to: 101 }, { from: 103, to: 105 }]`. After 102 and 101 there is one range.
  */
-export interface SeqnoCursor {
+const Cursor = z.object({
   /** Ascending ranges that neither overlap nor touch. */
-  readonly covered: readonly Seqnos[];
+  covered: z.array(Seqnos),
   /** The borders that were looked up last. */
-  readonly borders: readonly Border[];
+  borders: z.array(Border),
   /** Blocks for which the server fails. */
-  readonly lacking: readonly Lacking[];
-}
+  lacking: z.array(Lacking).default([]),
+});
 
-export type SeqnoPaginator = ReturnType<typeof seqnos>;
+export type SeqnoCursor = z.infer<typeof Cursor>;
 
 const BORDERS = 32;
 
 /** Reads one masterchain block a request: a value without state or I/O. */
-export function seqnos() {
-  return {
-    start: (cursor: SeqnoCursor | undefined): SeqnoCursor =>
-      cursor ?? { covered: [], borders: [], lacking: [] },
-    /** The newest missing block; undefined if none is missing. */
-    missing: ({ covered }: SeqnoCursor, wanted: Seqnos): number | undefined => {
-      let last = wanted.to - 1;
-      for (const range of covered.toReversed()) {
-        if (range.from <= last && last < range.to) last = range.from - 1;
-      }
-      return last >= wanted.from ? last : undefined;
-    },
-    request: (seqno: number) => ({ seqno }),
-    next: (cursor: SeqnoCursor, seqno: number): SeqnoCursor => ({
-      ...cursor,
-      covered: withSeqno(cursor.covered, seqno),
-      lacking: cursor.lacking.filter(({ at }) => at !== seqno),
-    }),
-    /** Remembers that the server failed for a block. */
-    pass: (cursor: SeqnoCursor, seqno: number, now: number): SeqnoCursor => ({
-      ...cursor,
-      lacking: withLacking(cursor.lacking, seqno, now),
-    }),
-    /** Remembers the block at a second of chain time. */
-    withBorder: (cursor: SeqnoCursor, border: Border): SeqnoCursor => ({
-      ...cursor,
-      borders: [border, ...cursor.borders.filter(({ utime }) => utime !== border.utime)].slice(0, BORDERS),
-    }),
-  };
-}
+export const seqnos = {
+  start: (stored: unknown): SeqnoCursor =>
+    Cursor.safeParse(stored).data ?? { covered: [], borders: [], lacking: [] },
+  /** The newest missing block; undefined if none is missing. */
+  missing: ({ covered }: SeqnoCursor, wanted: Seqnos): number | undefined => {
+    let last = wanted.to - 1;
+    for (const range of covered.toReversed()) {
+      if (range.from <= last && last < range.to) last = range.from - 1;
+    }
+    return last >= wanted.from ? last : undefined;
+  },
+  next: (cursor: SeqnoCursor, seqno: number): SeqnoCursor => ({
+    ...cursor,
+    covered: withSeqno(cursor.covered, seqno),
+    lacking: cursor.lacking.filter(({ at }) => at !== seqno),
+  }),
+  /** Remembers that the server failed for a block. */
+  pass: (cursor: SeqnoCursor, seqno: number, now: number): SeqnoCursor => ({
+    ...cursor,
+    lacking: withLacking(cursor.lacking, seqno, now),
+  }),
+  /** Remembers the block at a second of chain time. */
+  withBorder: (cursor: SeqnoCursor, border: z.infer<typeof Border>): SeqnoCursor => ({
+    ...cursor,
+    borders: [border, ...cursor.borders.filter(({ utime }) => utime !== border.utime)].slice(0, BORDERS),
+  }),
+};
 
 /** Ascending ranges that neither overlap nor touch, with one more seqno. */
 function withSeqno(covered: readonly Seqnos[], seqno: number): Seqnos[] {

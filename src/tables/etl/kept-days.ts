@@ -1,184 +1,170 @@
-import {
-  date,
-  index,
-  integer,
-  numeric,
-  primaryKey,
-  text,
-  type PgColumnBuilderBase,
-  type PgTable,
-} from 'drizzle-orm/pg-core';
-import { amount, int8, moment, describe, etl } from '../describe.ts';
+import { index, type PgColumnBuilderBase, type PgTable } from 'drizzle-orm/pg-core';
+import { amount, date, decimal, etlTable, int8, integer, moment, text } from '../describe.ts';
 
 /**
  * The rows of a report for the days of etl.closed_days, in the report's own columns, so that reading them needs no
  * parsing. `by` names the column for lookups of one thing over many days.
  */
-function kept(report: string, columns: Readonly<Record<string, PgColumnBuilderBase>>, by = ''): PgTable {
-  const table: PgTable = etl.table(
-    `kept_${report}`,
-    { day: date().notNull(), position: integer().notNull(), ...columns },
-    (t) => {
-      const column = Object.entries(t).find(([name]) => name === by)?.[1];
-      const key = primaryKey({ columns: [t.day, t.position] });
-      return column === undefined ? [key] : [key, index(`kept_${report}_${by}`).on(column, t.day)];
-    },
-  );
-  const meanings = Object.keys(columns).map((name): [string, string] => [
+function kept(
+  report: string,
+  columns: Readonly<Record<string, (meaning: string) => PgColumnBuilderBase>>,
+  by = '',
+): PgTable {
+  const named = Object.entries(columns).map(([name, kind]): [string, PgColumnBuilderBase] => [
     name,
-    `What ${report} said in its column ${name} when the day was closed.`,
+    kind(`What ${report} said in its column ${name} when the day was closed.`),
   ]);
-  describe(table, {
+  return etlTable(`kept_${report}`, {
     comment: `The rows of ${report} for the days that etl.closed_days names of it.`,
-    conflict: { kind: 'keep' },
     columns: {
-      day: `The day of ${report} that is kept, UTC.`,
-      position: `Counts the kept rows of ${report} on the day, from 1.`,
-      ...Object.fromEntries(meanings),
+      day: date(`The day of ${report} that is kept, UTC.`).notNull(),
+      position: integer(`Counts the kept rows of ${report} on the day, from 1.`).notNull(),
+      ...Object.fromEntries(named),
+    },
+    key: ['day', 'position'],
+    indexes: (t) => {
+      const column = Object.entries(t).find(([name]) => name === by)?.[1];
+      return column === undefined ? [] : [index(`kept_${report}_${by}`).on(column, t.day)];
     },
   });
-  return table;
 }
 
-/** With the digits that clients read. */
-const decimal = (scale: number) => numeric({ precision: 38, scale });
-
 export const keptDailyActivity = kept('daily_activity', {
-  transactions: int8(),
-  aborted: int8(),
-  accounts: int8(),
-  messages: int8(),
-  value: amount(),
-  fees: amount(),
-  traces: int8(),
-  blocks: int8(),
-  bounced: int8(),
+  transactions: int8,
+  aborted: int8,
+  accounts: int8,
+  messages: int8,
+  value: amount,
+  fees: amount,
+  traces: int8,
+  blocks: int8,
+  bounced: int8,
 });
 
 export const keptHourlyActivity = kept('hourly_activity', {
-  hour: moment(),
-  transactions: int8(),
-  aborted: int8(),
-  accounts: int8(),
-  fees: amount(),
+  hour: moment,
+  transactions: int8,
+  aborted: int8,
+  accounts: int8,
+  fees: amount,
 });
 
-export const keptActiveWallets = kept('active_wallets', { wallets: int8(), messages: int8() });
+export const keptActiveWallets = kept('active_wallets', { wallets: int8, messages: int8 });
 
 export const keptFeesByPart = kept('fees_by_part', {
-  storage: amount(),
-  gas: amount(),
-  action: amount(),
-  bounce: amount(),
-  import: amount(),
-  total: amount(),
-  forward: amount(),
+  storage: amount,
+  gas: amount,
+  action: amount,
+  bounce: amount,
+  import: amount,
+  total: amount,
+  forward: amount,
 });
 
 export const keptFailedTransactions = kept('failed_transactions', {
-  phase: text(),
-  reason: text(),
-  code: integer(),
-  transactions: int8(),
-  accounts: int8(),
-  fees: amount(),
-  bounced: int8(),
+  phase: text,
+  reason: text,
+  code: integer,
+  transactions: int8,
+  accounts: int8,
+  fees: amount,
+  bounced: int8,
 });
 
 export const keptGasByContract = kept('gas_by_contract', {
-  account: text(),
-  code_hash: text(),
-  runs: int8(),
-  failed: int8(),
-  gas_used: amount(),
-  gas_fees: amount(),
+  account: text,
+  code_hash: text,
+  runs: int8,
+  failed: int8,
+  gas_used: amount,
+  gas_fees: amount,
 });
 
 export const keptMessageDelays = kept('message_delays', {
-  from_workchain: integer(),
-  from_shard: text(),
-  to_workchain: integer(),
-  to_shard: text(),
-  messages: int8(),
+  from_workchain: integer,
+  from_shard: text,
+  to_workchain: integer,
+  to_shard: text,
+  messages: int8,
   mean_seconds: decimal(6),
   median_seconds: decimal(6),
   longest_seconds: decimal(6),
 });
 
 export const keptJettonFlows = kept('jetton_flows', {
-  jetton_master: text(),
-  transfers: int8(),
-  senders: int8(),
-  receivers: int8(),
-  amount: amount(),
-  minted: amount(),
-  burned: amount(),
+  jetton_master: text,
+  transfers: int8,
+  senders: int8,
+  receivers: int8,
+  amount: amount,
+  minted: amount,
+  burned: amount,
 });
 
 export const keptDailyChanges = kept(
   'daily_changes',
   {
-    account: text(),
-    jetton_wallet: text(),
-    asset: text(),
-    changes: int8(),
-    change_raw: amount(),
-    balance_raw: amount(),
+    account: text,
+    jetton_wallet: text,
+    asset: text,
+    changes: int8,
+    change_raw: amount,
+    balance_raw: amount,
   },
   'account',
 );
 
 export const keptDexVolume = kept('dex_volume', {
-  dex: text(),
-  pool: text(),
-  jetton_master: text(),
-  swaps: int8(),
-  accounts: int8(),
-  bought: amount(),
-  sold: amount(),
-  volume: amount(),
-  jettons: amount(),
+  dex: text,
+  pool: text,
+  jetton_master: text,
+  swaps: int8,
+  accounts: int8,
+  bought: amount,
+  sold: amount,
+  volume: amount,
+  jettons: amount,
 });
 
 /** What was paid for an asset in a period. Prices are computed from it. */
 const traded = () => ({
-  asset: text(),
-  trades: int8(),
-  traders: int8(),
-  ton: amount(),
-  ton_amount: amount(),
+  asset: text,
+  trades: int8,
+  traders: int8,
+  ton: amount,
+  ton_amount: amount,
   usd: decimal(6),
-  usd_amount: amount(),
+  usd_amount: amount,
   ton_usd: decimal(24),
 });
 
-export const keptHourlyTrades = kept('hourly_trades', { hour: moment(), ...traded() }, 'asset');
+export const keptHourlyTrades = kept('hourly_trades', { hour: moment, ...traded() }, 'asset');
 
 export const keptDailyTrades = kept('daily_trades', traded(), 'asset');
 
 export const keptDailyLegs = kept(
   'daily_legs',
   {
-    utime: moment(),
-    dex: text(),
-    pool: text(),
-    router: text(),
-    trader: text(),
-    sold: text(),
-    sold_raw: amount(),
-    bought: text(),
-    bought_raw: amount(),
+    utime: moment,
+    dex: text,
+    pool: text,
+    router: text,
+    trader: text,
+    sold: text,
+    sold_raw: amount,
+    bought: text,
+    bought_raw: amount,
     volume_ton: decimal(9),
     volume_usd: decimal(6),
-    leg: integer(),
-    legs: integer(),
-    referral: text(),
-    query_id: amount(),
-    trace_id: text(),
-    action_id: text(),
-    start_utime: moment(),
-    transaction_hash: text(),
-    start_lt: int8(),
+    leg: integer,
+    legs: integer,
+    referral: text,
+    query_id: amount,
+    trace_id: text,
+    action_id: text,
+    start_utime: moment,
+    transaction_hash: text,
+    start_lt: int8,
   },
   'utime',
 );

@@ -94,13 +94,10 @@ const stray = (stretch: Stretch, near: Range) => sql`
   where ${during('e', near)}`;
 
 /** The second of a trace's latest transaction; null if one is not stored. Each is looked up without a hash join. */
-const lastOf = (trace: string) => {
-  const t = sql.identifier(trace);
-  return sql`(
-    select max(x.utime) from ton.trace_nodes e
-      left join lateral (select x.utime from ton.transactions x where x.hash = e.tx_hash limit 1) x on true
-    where e.utime = ${t}.utime and e.trace_id = ${t}.trace_id having count(*) = count(x.utime))`;
-};
+const last = sql`(
+  select max(x.utime) from ton.trace_nodes e
+    left join lateral (select x.utime from ton.transactions x where x.hash = e.tx_hash limit 1) x on true
+  where e.utime = t.utime and e.trace_id = t.trace_id having count(*) = count(x.utime))`;
 
 /** Traces whose second is not that of their latest transaction. */
 const misplaced = (stretch: Stretch) => sql`
@@ -109,7 +106,7 @@ const misplaced = (stretch: Stretch) => sql`
     from ton.trace_nodes e join ton.transactions x on x.hash = e.tx_hash and x.utime >= e.utime
     where ${during('e', stretch)} and ${during('x', { from: stretch.from, to: stretch.to + AFTERMATH })} group by 1, 2),
   suspect as materialized (
-    select t.utime, t.trace_id, ${lastOf('t')} as last from ton.traces t left join placed p using (utime, trace_id)
+    select t.utime, t.trace_id, ${last} as last from ton.traces t left join placed p using (utime, trace_id)
     where ${during('t', stretch)} and (p.goes_on or p.is_there is not true))
   select 'misplaced_trace' as kind, 'surplus' as outcome, s.trace_id as id, ${secondOf('s')} as span
   from suspect s where s.last <> s.utime`;
@@ -161,7 +158,7 @@ const unlisted = (stretch: Stretch, near: Range) => sql`
   select 'misplaced_trace', 'hole', u.trace_id, ${secondOf('u')}
   from unseen u
     cross join lateral (select t.utime, t.trace_id from ton.traces t where t.trace_id = u.trace_id offset 0) t
-  where ${lastOf('t')} = u.utime
+  where ${last} = u.utime
   union all
   select 'no_trace_named', 'open', t.hash, ${secondOf('t')} from ton.transactions t
   where ${during('t', stretch)} and t.trace_id is null
