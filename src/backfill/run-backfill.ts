@@ -68,10 +68,10 @@ export interface BackfillReport {
   onCollections(read: CollectionsRead & { readonly unfit: readonly Unfit[] }): void;
 }
 
-interface StreamsReport {
+export interface StreamsReport {
   /** Replaces the missing ranges of a dataset after ranges of it were derived. */
-  replaceLeft(dataset: string, missing: readonly Range[]): void;
-  end(): void;
+  readonly replaceLeft: (dataset: string, missing: readonly Range[]) => void;
+  readonly end: () => void;
 }
 
 /** Covers a range of streams, then reads collections. True if everything requested was read. */
@@ -106,7 +106,7 @@ async function cover(
     return report.onStreams(range, watermark);
   });
   try {
-    const onDerived = progress.replaceLeft.bind(progress);
+    const onDerived = progress.replaceLeft;
     const covered = await coverStreams({ ...run, range, watermark, held, onDerived });
     progress.end();
     const isRead =

@@ -16,7 +16,7 @@ import { embeddedFailure } from './failure.ts';
 import { exists, readIfThere } from '../files.ts';
 import type { ServerLocation } from './data-location.ts';
 
-interface Start {
+export interface Start {
   readonly location: ServerLocation;
   readonly binaries: Binaries;
   readonly settings: ServerSettings;
@@ -45,13 +45,13 @@ export async function startServer(start: Start): Promise<StartResult> {
   await configure(location, settings);
   const log = await openLog(location);
   try {
-    const child = await launch(start, log.fd);
+    const child = await launch(start, log.file.fd);
     const failure = await readiness(child, location.pgdata);
     if (failure === undefined) return 'ready';
     const words = (await readIfThere(log.path))?.slice(log.offset) ?? '';
     return judge(words === '' ? failure : words, location.dataDir);
   } finally {
-    await log.close();
+    await log.file.close();
   }
 }
 
@@ -63,16 +63,8 @@ async function configure({ pgdata, account }: ServerLocation, settings: ServerSe
 }
 
 async function launch({ location, binaries, port }: Start, logFd: number): Promise<ChildProcess> {
-  const args = [
-    '-D',
-    location.pgdata,
-    '-p',
-    String(port),
-    '-c',
-    'listen_addresses=127.0.0.1',
-    '-c',
-    'unix_socket_directories=',
-  ];
+  const onlyHere = ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='];
+  const args = ['-D', location.pgdata, '-p', String(port), ...onlyHere];
   const child = spawn(binaries.postgres, args, {
     cwd: '/',
     detached: true,
@@ -126,20 +118,14 @@ function judge(words: string, dataDir: string): StartResult {
   throw embeddedFailure(`the embedded Postgres in ${dataDir} does not start`, words);
 }
 
-interface Log {
-  readonly path: string;
-  readonly fd: number;
-  /** The offset at which the messages of this start begin. */
-  readonly offset: number;
-  close(): Promise<void>;
-}
-
 /** The server's log. When it has grown too large, one older file is kept. */
-async function openLog({ pgdata, account }: ServerLocation): Promise<Log> {
+async function openLog({ pgdata, account }: ServerLocation) {
   const path = join(pgdata, 'server.log');
   if ((await exists(path)) && (await stat(path)).size > LOG_LIMIT_BYTES) await rename(path, `${path}.1`);
   const file = await openOwned(path, 0, account);
-  return { path, fd: file.fd, offset: (await file.stat()).size, close: () => file.close() };
+  /** The offset at which the messages of this start begin. */
+  const offset = (await file.stat()).size;
+  return { path, file, offset };
 }
 
 interface Address {
@@ -149,10 +135,7 @@ interface Address {
 }
 
 /** The claim of one open handle on the server. */
-export interface Keeper {
-  /** Gives the claim up. If it was the last one, `stopServer` runs before another process can claim the server. */
-  leave(stopServer: () => Promise<void>): Promise<void>;
-}
+export type Keeper = Awaited<ReturnType<typeof joinServer>>;
 
 /** Ten seconds. Its timers do not keep the process alive if the caller forgets to close the handle. */
 const REJOIN = {
@@ -177,8 +160,8 @@ const LOGIN_REFUSED = sqlstates(SQLSTATE.invalidPassword, SQLSTATE.invalidAuthor
  * @throws WrongDatabaseError if another server answers, or this one refuses the login; the driver's error if nothing
  * answers or the server is shutting down
  */
-export async function joinServer(address: Address): Promise<Keeper> {
-  let session: KeptSession | undefined;
+export async function joinServer(address: Address) {
+  let session: Awaited<ReturnType<typeof openSession>> | undefined;
   let rejoining: Promise<void> | undefined;
   const leaving = new AbortController();
 
@@ -202,7 +185,8 @@ export async function joinServer(address: Address): Promise<Keeper> {
 
   await join();
   return {
-    async leave(stopServer) {
+    /** Gives the claim up. If it was the last one, `stopServer` runs before another process can claim the server. */
+    leave: async (stopServer: () => Promise<void>) => {
       leaving.abort();
       await rejoining;
       // If nothing answers, there is no server to stop.
@@ -219,12 +203,7 @@ export async function joinServer(address: Address): Promise<Keeper> {
   };
 }
 
-interface KeptSession {
-  readonly client: pg.Client;
-  readonly socket: Socket;
-}
-
-async function openSession(address: Address): Promise<KeptSession> {
+async function openSession(address: Address) {
   const socket = new Socket();
   const client = new pg.Client({
     host: '127.0.0.1',
