@@ -33,9 +33,8 @@ export interface Invocation {
 export async function runCommand(command: (invocation: Invocation) => Promise<ExitCode>): Promise<void> {
   try {
     const names = await datasetNames();
-    const config = readConfig(undefined, undefined, {
-      faultOfDataset: (name) => faultOfName(name, names)?.message,
-    });
+    const faultOfDataset = (name: string) => faultOfName(name, names)?.message;
+    const config = readConfig(undefined, undefined, { faultOfDataset });
     const logger = createLogger({ level: config.logLevel, format: config.logFormat });
     logWarnings(logger);
     for (const { what, remedy } of config.warnings)

@@ -166,14 +166,12 @@ async function tryToJoin(
     logger?.debug({ dataDir: location.dataDir, port }, 'embedded Postgres joined');
     return { keeper, port };
   } catch (error) {
-    if (error instanceof EtlError || !isPassing(codeOf(error))) throw error;
+    // The driver sets no code for a connection that was cut or timed out.
+    const code = codeOf(error);
+    const isPassing = code === undefined || PASSING.test(code) || PASSING_SYSTEM.test(code);
+    if (error instanceof EtlError || !isPassing) throw error;
     return { reason: error };
   }
-}
-
-/** The driver sets no code for a connection that was cut or timed out. */
-function isPassing(code: string | undefined): boolean {
-  return code === undefined || PASSING.test(code) || PASSING_SYSTEM.test(code);
 }
 
 /** Tries once to start the server. Returns true when it is ready; after a temporary failure, the next check decides. */

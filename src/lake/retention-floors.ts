@@ -2,7 +2,7 @@ import { loadDatasets, loadJobs } from '../dataset/load-jobs.ts';
 import { type Database, readClock } from '../postgres/database.ts';
 import { floorsOf, findExpired, type Expired, type Kept } from '../write/take-out.ts';
 import { readSavedWatermark } from '../ledger/stored-settings.ts';
-import type { PartitionSize } from '../write/target.ts';
+import type { Config } from '../settings/config.ts';
 import { tablesOf, type ExportedTable } from '../export/write-rows.ts';
 import { withLake } from './open-lake.ts';
 import { readLastWrite } from '../write/certificates.ts';
@@ -14,19 +14,13 @@ import { lostGrade, type Part } from './part.ts';
 import type { Lake } from './lake.ts';
 import { faultsOf } from './verify-lake.ts';
 
-interface Keeping {
-  readonly retention: { readonly seconds: ReadonlyMap<string, number>; readonly isInLake: boolean };
-  readonly lake: string | undefined;
-  readonly partition: PartitionSize;
-}
-
 /**
  * The time from which each dataset is kept, according to the settings. With `lake`, rows expire only if the lake was
  * proved to have them. The current time is the earliest of this machine's clock, the database's clock, and the newest
  * known block: a clock that is ahead must not drop rows.
  */
 export async function retentionFloors(
-  { retention, lake: location, partition }: Keeping,
+  { retention, lake: location, partition }: Pick<Config, 'retention' | 'lake' | 'partition'>,
   database: Database,
   now: number,
   signal?: AbortSignal,
@@ -47,21 +41,14 @@ interface ProvedFloorsOptions {
   readonly kept: readonly Kept[];
 }
 
-/** A partition that is kept because the lake was not proved to have it, and the reason. */
-interface Unproved {
-  readonly name: string;
-  readonly why: string;
-}
-
 /**
  * How far each floor may rise, so that the lake was proved to have everything below it. Every covered second is in a
  * part. Each part is intact and has the rows of the database, which match their seals.
  */
-async function provedFloors(
-  options: ProvedFloorsOptions,
-): Promise<{ readonly kept: readonly Kept[]; readonly unproved: readonly Unproved[] }> {
+async function provedFloors(options: ProvedFloorsOptions) {
   const kept: Kept[] = [];
-  const unproved: Unproved[] = [];
+  /** Partitions that are kept because the lake was not proved to have them, and the reasons. */
+  const unproved: { readonly name: string; readonly why: string }[] = [];
   for (const wanted of options.kept) {
     const held = options.tables.filter(({ facts }) => wanted.tables.includes(facts.name));
     const lastWrite = await readLastWrite(
