@@ -10,7 +10,7 @@ import { coveredBy } from '../read/grade-of.ts';
 import { countBrokenSeals, isSameState, stateOf } from '../read/table-rows.ts';
 import { common, formatRange, without, type Range } from '../range.ts';
 import { readLog } from './delta-log.ts';
-import { lostGrade, type Part } from './part.ts';
+import { lostGrade } from './part.ts';
 import type { Lake } from './lake.ts';
 import { faultsOf } from './verify-lake.ts';
 
@@ -91,7 +91,7 @@ async function faultOf(
     const [fault] = await faultsOf(lake, log, part, facts);
     if (fault !== undefined) return `${part.path} ${fault}`;
     // Applies even if one of its seconds is a hole by now: the others may have been reread since.
-    if (!(await isSame(database, source, part)))
+    if (!isSameState(await stateOf(database, { table, span: part.span }), part))
       return `${part.path} has other rows than the database: ${whatToDo(without([part.span], covered))}`;
     const lost = await lostGrade(database, source, part);
     if (lost !== undefined)
@@ -103,8 +103,4 @@ async function faultOf(
 /** An export rewrites a part only if every second of it is covered. */
 function whatToDo([hole]: readonly Range[]): string {
   return hole === undefined ? 'export it again' : `read ${formatRange(hole)} again, then export it`;
-}
-
-async function isSame(database: Database, { table }: ExportedTable, part: Part): Promise<boolean> {
-  return isSameState(await stateOf(database, { table, span: part.span }), part);
 }
