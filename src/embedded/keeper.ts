@@ -83,7 +83,7 @@ async function launch({ location, binaries, port }: Start, logFd: number): Promi
  */
 async function disownedPid(pgdata: string): Promise<{ PG_GRANDPARENT_PID?: string }> {
   const left = await readPostmaster(pgdata);
-  if (left === undefined || (await lifeOf(left.pid, pgdata)) === 'alive') return {};
+  if (left === undefined || (await isServer(left.pid, pgdata))) return {};
   return { PG_GRANDPARENT_PID: String(left.pid) };
 }
 
@@ -279,16 +279,6 @@ export interface Postmaster {
   readonly status: 'starting' | 'ready' | 'stopping';
 }
 
-/** The status for the word in the file. A standby accepts connections, too. */
-const STATUS: ReadonlyMap<string, Postmaster['status']> = new Map([
-  ['ready', 'ready'],
-  ['standby', 'ready'],
-  ['stopping', 'stopping'],
-]);
-
-/** The state of the process that `postmaster.pid` names; `reused`: its number now belongs to another program. */
-type Life = 'alive' | 'dead' | 'reused';
-
 /**
  * The server that a data directory names; undefined if there is none, or if the file is not complete yet.
  * Lines: pid, data directory, start time, port, socket directory, listen address, shared memory, status.
@@ -298,21 +288,23 @@ async function readPostmaster(pgdata: string): Promise<Postmaster | undefined> {
   const [pid, port] = [Number(lines[0]), Number(lines[3])];
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
   const word = lines[7]?.trim();
-  const status = STATUS.get(word ?? '') ?? 'starting';
+  // A standby accepts connections, too.
+  const isReady = word === 'ready' || word === 'standby';
+  const status = isReady ? 'ready' : word === 'stopping' ? 'stopping' : 'starting';
   return { pid, port: Number.isInteger(port) ? port : 0, status };
 }
 
 /**
- * Whether the process is the server of `pgdata`, by the directory on its command line. Its working directory would
- * tell the same, but root in a container may not be allowed to read that of another user's process.
+ * True if a process lives and is the server of `pgdata`, by the directory on its command line: its number may belong to
+ * another program by now. Its working directory would tell the same, but root in a container may not be allowed to read
+ * that of another user's process.
  */
-async function lifeOf(pid: number, pgdata: string): Promise<Life> {
-  if (!isAlive(pid)) return 'dead';
-  if (process.platform === 'win32') return 'alive';
+async function isServer(pid: number, pgdata: string): Promise<boolean> {
+  if (!isAlive(pid)) return false;
+  if (process.platform === 'win32') return true;
   const words = process.platform === 'linux' ? await wordsOnLinux(pid) : await wordsElsewhere(pid);
-  if (words === undefined) return 'dead';
-  const directory = words[words.indexOf('-D') + 1];
-  return directory !== undefined && (await sameDirectory(directory, pgdata)) ? 'alive' : 'reused';
+  const directory = words?.[words.indexOf('-D') + 1];
+  return directory !== undefined && (await sameDirectory(directory, pgdata));
 }
 
 /** The command line; undefined for a zombie, too. In a container without an init process a zombie may stay forever. */
@@ -346,7 +338,7 @@ function isAlive(pid: number): boolean {
 /** The server that runs in a data directory; undefined if none does. */
 export async function runningPostmaster(pgdata: string): Promise<Postmaster | undefined> {
   const server = await readPostmaster(pgdata);
-  return server !== undefined && (await lifeOf(server.pid, pgdata)) === 'alive' ? server : undefined;
+  return server !== undefined && (await isServer(server.pid, pgdata)) ? server : undefined;
 }
 
 /** Requests a "fast" shutdown (disconnect clients, checkpoint, end), and waits until the server has ended. */
@@ -354,5 +346,5 @@ export async function stopPostmaster(pgdata: string): Promise<void> {
   const server = await runningPostmaster(pgdata);
   if (server === undefined) return;
   process.kill(server.pid, 'SIGINT');
-  while ((await lifeOf(server.pid, pgdata)) === 'alive') await delay(POLL_MS);
+  while (await isServer(server.pid, pgdata)) await delay(POLL_MS);
 }

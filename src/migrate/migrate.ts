@@ -177,12 +177,9 @@ async function renewRepeatable(session: Session, text: string, digest: string): 
   await keepSetting(session, 'repeatable', { sha256: digest });
 }
 
-interface Repeatable {
-  readonly first: readonly string[];
-  readonly feeds: string;
-}
+type Repeatable = Awaited<ReturnType<typeof readRepeatable>>;
 
-async function readRepeatable(): Promise<Repeatable> {
+async function readRepeatable() {
   const read = (name: string) => readFile(join(MIGRATIONS, name), 'utf8');
   return { first: await Promise.all(REPEATABLE.map(read)), feeds: await read(FEEDS) };
 }

@@ -137,17 +137,6 @@ export interface ReaderOptions {
   readonly strict?: boolean;
 }
 
-export interface Reader {
-  /** False if the role does not exist and this user may not create it. */
-  readonly exists: boolean;
-  /** Undefined if the role existed and this user may not alter it. */
-  readonly password: string | undefined;
-  /** Statements that an administrator must run, in this order; empty if all is done. */
-  readonly left: readonly string[];
-  /** Sentences about tables whose rows the role cannot see, and what to do. */
-  readonly hidden: readonly string[];
-}
-
 const Left = z.object({ part: z.enum(['role', 'password', 'settings', 'server']), statement: z.string() });
 
 /**
@@ -160,7 +149,7 @@ const Left = z.object({ part: z.enum(['role', 'password', 'settings', 'server'])
 export async function allowReading(
   database: Database,
   { name, timeout, password = randomBytes(18).toString('base64url'), strict = false }: ReaderOptions,
-): Promise<Reader> {
+) {
   const isThere = (await database.run(sql`select from pg_roles where rolname = ${name}`)) > 0;
   if (await readsOnly(database)) return findReader(database, { name, isThere, password });
   if (password === null && !isThere) {
@@ -177,10 +166,16 @@ export async function allowReading(
   );
   const lacks = (part: z.infer<typeof Left>['part']) => left.some((each) => each.part === part);
   return {
+    /** False if the role does not exist and this user may not create it. */
     exists: !lacks('role'),
+    /** Undefined if the role existed and this user may not alter it. */
     password: password === null || lacks('role') || lacks('password') ? undefined : password,
-    // A role that another user created keeps its password.
+    /**
+     * Statements that an administrator must run, in this order; empty if all is done. A role that another user created
+     * keeps its password.
+     */
     left: left.filter(({ part }) => part !== 'password').map(({ statement }) => `${statement};`),
+    /** Sentences about tables whose rows the role cannot see, and what to do. */
     hidden: await rowsHiddenFrom(database, name),
   };
 }
@@ -200,7 +195,7 @@ interface Wanted extends Pick<ReaderOptions, 'name' | 'password'> {
   readonly isThere: boolean;
 }
 
-async function findReader(database: Database, { name, isThere, password }: Wanted): Promise<Reader> {
+async function findReader(database: Database, { name, isThere, password }: Wanted) {
   if (isThere && password === null)
     return { exists: true, password: undefined, left: [], hidden: await rowsHiddenFrom(database, name) };
   throw new UsageError('the server is read-only: no role can be created or altered', {
