@@ -40,7 +40,7 @@ import type { CrawlContext, PageEvent } from '../crawl/crawl-context.ts';
 import { followedDatasets, sayReasons } from '../status/readiness.ts';
 import { createSnapshots, type Snapshot } from '../status/snapshot.ts';
 import { createMetrics } from '../daemon/server/metrics.ts';
-import { startStatusServer } from '../daemon/server/status-server.ts';
+import { startStatusServer, type StatusServer } from '../daemon/server/status-server.ts';
 import type { ApiClient } from '../api/client.ts';
 import type { Stats } from '../api/attempt.ts';
 import { formatTime, lengthOf } from '../range.ts';
@@ -189,7 +189,7 @@ async function observe(options: ObserveOptions) {
 async function serve(
   listen: string | undefined,
   options: Omit<Parameters<typeof startStatusServer>[0], 'listen'>,
-) {
+): Promise<StatusServer | undefined> {
   if (listen === undefined) return undefined;
   try {
     return await startStatusServer({ ...options, listen });
