@@ -194,8 +194,9 @@ export function workingDirectory(): string {
 type Values = ReturnType<typeof readValues>;
 
 /**
- * Names that look like a setting, each with the setting that is probably meant, if any. These are unknown names with the prefix of this program's settings, and names in `.env` that are similar to a known one. In the
- * environment too, if the known one says where the database is: the embedded server would be used instead.
+ * Names that look like a setting, each with the setting that is probably meant, if any. These are unknown names with
+ * the prefix of this program's settings, and names in `.env` that are similar to a known one. In the environment
+ * too, if the known one says where the database is: the embedded server would be used instead.
  */
 export function findUnknown({ values, fromFile }: Values, known: readonly string[]) {
   return Object.keys(values)
