@@ -58,19 +58,12 @@ export function unixSeconds(clock: Pick<Clock, 'now'>): number {
   return Math.floor(clock.now() / 1000);
 }
 
-/** A signal that follows other signals until it is released. */
-interface LinkedSignal {
-  readonly signal: AbortSignal;
-  /** Removes the listeners, so that a source that outlives the link keeps nothing of it. */
-  release(): void;
-}
-
 /**
- * A signal that is aborted as soon as one of its sources is, for the same reason. `AbortSignal.any` does the
+ * A signal that is aborted as soon as one of its sources is, for the same reason, until it is released. `AbortSignal.any` does the
  * same, but on Node 20 each combination leaves some hundred bytes in a source until the source itself is
  * freed. One of the sources here is the signal that ends the process.
  */
-export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): LinkedSignal {
+export function linkSignals(...sources: readonly (AbortSignal | undefined)[]) {
   const controller = new AbortController();
   const undo: (() => void)[] = [];
   for (const source of sources) {
@@ -89,6 +82,7 @@ export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): L
   setMaxListeners(0, controller.signal);
   return {
     signal: controller.signal,
+    /** Removes the listeners, so that a source that outlives the link keeps nothing of it. */
     release: () => {
       for (const step of undo) step();
     },
@@ -96,17 +90,11 @@ export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): L
 }
 
 /** A sleep that can be ended early when there is something to do. */
-interface InterruptibleSleep {
-  /** Resolves after `ms`, or as soon as it is ended. */
-  sleep(ms: number): Promise<void>;
-  /** Ends the current sleep, if there is one. */
-  end(): void;
-}
-
-export function createInterruptibleSleep(clock: Clock): InterruptibleSleep {
+export function createInterruptibleSleep(clock: Clock) {
   let current = new AbortController();
   return {
-    sleep: async (ms) => {
+    /** Resolves after `ms`, or as soon as it is ended. */
+    sleep: async (ms: number) => {
       current = new AbortController();
       const { signal } = current;
       // Rounded up to whole milliseconds: a timer that fires early would be one request too many in its window.
@@ -114,6 +102,7 @@ export function createInterruptibleSleep(clock: Clock): InterruptibleSleep {
         if (!signal.aborted) throw error;
       });
     },
+    /** Ends the current sleep, if there is one. */
     end: () => {
       current.abort();
     },
@@ -194,23 +183,18 @@ export const CONFLICT: RetryPolicy = {
   delay: ({ attempt, random }) => random * Math.min(5000, 50 * 2 ** attempt),
 };
 
-/** Logs that work waits for an outage, and that the outage is over. */
-export interface OutageLog {
-  /** Notes a failed attempt at `what`. */
-  waits(what: string, failure: { readonly error: unknown; readonly pauseMs: number }): void;
-  /** Notes that work at `what` succeeded. */
-  onAnswer(what: string): void;
-}
+export type OutageLog = ReturnType<typeof createOutageLog>;
 
 /** A long outage is logged again after this time, then each time that it has lasted twice as long. */
 const REMINDER_MS = 10 * 60_000;
 
 /** Logs one line when an outage begins, whatever waits for it, and one when nothing waits any more. */
-export function createOutageLog(logger: Logger, clock: Pick<Clock, 'monotonic'>): OutageLog {
+export function createOutageLog(logger: Logger, clock: Pick<Clock, 'monotonic'>) {
   const waiting = new Set<string>();
   let [beganAt, reminder] = [0, 0];
   return {
-    waits(what, { error, pauseMs }) {
+    /** Notes a failed attempt at `what`. */
+    waits: (what: string, { error, pauseMs }: { readonly error: unknown; readonly pauseMs: number }) => {
       const { code, message } =
         error instanceof EtlError ? error : { code: 'unknown', message: String(error) };
       if (waiting.size === 0) [beganAt, reminder] = [clock.monotonic(), 0];
@@ -223,7 +207,8 @@ export function createOutageLog(logger: Logger, clock: Pick<Clock, 'monotonic'>)
       logger.warn(fields, 'not available, retrying');
       reminder = Math.max(REMINDER_MS, 2 * reminder);
     },
-    onAnswer(what) {
+    /** Notes that work at `what` succeeded. */
+    onAnswer: (what: string) => {
       if (!waiting.delete(what) || waiting.size > 0) return;
       logger.info({ what, seconds: Math.round((clock.monotonic() - beganAt) / 1000) }, 'available again');
     },

@@ -158,7 +158,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       link.release();
     }
   };
-  const prepare = createPreparer({ ...options, prefix: base.prefix });
+  const prepare = createPreparer(base.prefix, options);
   const ask = createAsk({ prepare, facts, run });
   return {
     get: ask,
@@ -300,14 +300,11 @@ export function createRetryPolicy(attemptsInDoubt?: number): RetryPolicy {
       if (error instanceof ApiTimeoutError && timeouts > 1) return false;
       if (attemptsInDoubt !== undefined && !(error instanceof RateLimitedError))
         return attempt < attemptsInDoubt;
-      return !isWrongResponse(error) || attempt < MAX_WRONG_RESPONSES;
+      const isWrong = error instanceof ApiFailedError || error instanceof BadResponseError;
+      return !isWrong || attempt < MAX_WRONG_RESPONSES;
     },
     delay: ({ attempt, random }) => random * Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1)),
   };
-}
-
-function isWrongResponse(error: ApiUnavailableError): boolean {
-  return error instanceof ApiFailedError || error instanceof BadResponseError;
 }
 
 /** Lanes for the tail only: one for each of its datasets and for the poll. They never wait for other requests. */
@@ -372,17 +369,12 @@ function mostBytesOf(path: string, { limit }: Params): Outgoing['most'] {
   return { bytes: Math.min(ofRows, LARGEST_LIST), isList: true };
 }
 
-interface PreparerOptions {
-  /** Path before `/api`, without a trailing slash. */
-  readonly prefix: string;
-  readonly apiKey?: string | undefined;
-  readonly userAgent?: string;
-  readonly timeoutMs?: number;
-}
-
 const TIMEOUT_MS = 30_000;
 
-function createPreparer({ prefix, apiKey, userAgent, timeoutMs = TIMEOUT_MS }: PreparerOptions) {
+function createPreparer(
+  prefix: string,
+  { apiKey, userAgent, timeoutMs = TIMEOUT_MS }: Pick<ApiClientOptions, 'apiKey' | 'userAgent' | 'timeoutMs'>,
+) {
   const headers: Readonly<Record<string, string>> = {
     accept: 'application/json',
     'accept-encoding': ACCEPT_ENCODING,
@@ -424,14 +416,8 @@ function checkedKey(key: string): string {
   throw new UsageError('The API key contains invalid characters', { hint: 'Check TONCENTER_API_KEY.' });
 }
 
-interface BaseUrl {
-  readonly origin: string;
-  readonly host: string;
-  readonly prefix: string;
-}
-
 /** Parses the base URL of the API. The error messages do not repeat it, because it may contain secrets. */
-function readBaseUrl(text: string): BaseUrl {
+function readBaseUrl(text: string) {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new UsageError('The base URL of the API is not an http(s) URL', { hint: BASE_URL_HINT });
@@ -441,6 +427,7 @@ function readBaseUrl(text: string): BaseUrl {
       hint: BASE_URL_HINT,
     });
   }
+  // The prefix is the path before `/api`, without a trailing slash.
   return { origin: url.origin, host: url.host, prefix: url.pathname.replace(/\/+$/, '') };
 }
 

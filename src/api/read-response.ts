@@ -358,7 +358,8 @@ function clientError(refusal: RefusedResponse, message: string, reason: Reason):
   if (TOO_LARGE.has(status)) return new RequestTooLargeError(message, { hint: 'Request less at once.' });
   if (COMES_BACK.has(status)) return new ApiUnavailableError(message, { hint: AWAY_HINT });
   if (lacksRoute(refusal, reason)) return new NoEndpointError(message, { hint: NO_ROUTE_HINT });
-  return reason.own ? ownError(status, message, reason) : pageError(refusal, message);
+  if (!reason.own) return pageError(refusal, message);
+  return status === 404 ? new NotFoundError(message) : requestRefused(message, reason);
 }
 
 /** True if the response says that the server lacks the endpoint, in any form that servers use. */
@@ -372,10 +373,6 @@ function lacksRoute({ status, body, apiVersion }: RefusedResponse, { own, text }
 
 function saysMissing({ own, text }: Reason): boolean {
   return BARE_NOT_FOUND.test(text) || (own && NAMES_ROUTE.test(text));
-}
-
-function ownError(status: number, message: string, reason: Reason): EtlError {
-  return status === 404 ? new NotFoundError(message) : requestRefused(message, reason);
 }
 
 /**

@@ -68,21 +68,13 @@ interface BetweenHeadAndBody {
   readonly beforeBody: (signal: AbortSignal) => Promise<void>;
 }
 
-/** HTTP only: one attempt, one response. */
-export interface Transport {
-  /**
-   * Sends at once. Throws the signal's reason if aborted, ApiUnavailableError without a connection, and
-   * ApiTimeoutError if the response takes longer than its timeout. Throws RequestTooLargeError for a 200
-   * whose list is too long, and BadResponseError if the body is cut off or cannot be decoded.
-   */
-  send(outgoing: Outgoing, signal: AbortSignal, between: BetweenHeadAndBody): Promise<ApiResponse>;
-  close(): Promise<void>;
-}
+export type Transport = ReturnType<typeof createTransport>;
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 30_000;
 
-export function createTransport({ origin, connections, clock, key, proxy }: TransportOptions): Transport {
+/** HTTP only: one attempt, one response. */
+export function createTransport({ origin, connections, clock, key, proxy }: TransportOptions) {
   const how = {
     connections,
     pipelining: 1,
@@ -95,7 +87,13 @@ export function createTransport({ origin, connections, clock, key, proxy }: Tran
   const agent = agentOf(origin, proxy, how);
   const wire = { agent, origin, clock, key, through: proxy && ` through the proxy ${proxy.host}` };
   return {
-    send: (outgoing, signal, between) => send(wire, outgoing, signal, between),
+    /**
+     * Sends at once. Throws the signal's reason if aborted, ApiUnavailableError without a connection, and
+     * ApiTimeoutError if the response takes longer than its timeout. Throws RequestTooLargeError for a 200
+     * whose list is too long, and BadResponseError if the body is cut off or cannot be decoded.
+     */
+    send: (outgoing: Outgoing, signal: AbortSignal, between: BetweenHeadAndBody) =>
+      send(wire, outgoing, signal, between),
     close: () => agent.destroy(),
   };
 }
@@ -429,20 +427,17 @@ interface RecordedResponse {
   readonly text: string;
 }
 
-export interface Recorder {
-  record(response: RecordedResponse): void;
-  close(): void;
-}
+export type Recorder = ReturnType<typeof openRecorder>;
 
 /**
  * Writes responses into an existing directory, one JSON line each, one file for each process. `simulate --corpus`
  * serves them. A line is written before its page is committed, so a killed process loses no line of a committed page.
  * @throws UsageError if the directory is not writable
  */
-export function openRecorder(directory: string, clock: Clock): Recorder {
+export function openRecorder(directory: string, clock: Clock) {
   const file = openFile(directory, `responses-${process.pid}-${randomBytes(4).toString('hex')}.jsonl`);
   return {
-    record: (response) => {
+    record: (response: RecordedResponse) => {
       writeFileSync(file, `${lineOf(response, new Date(clock.now()).toISOString())}\n`);
     },
     close: () => {

@@ -17,7 +17,7 @@ import {
   leaseLength,
 } from '../crawl/request-bounds.ts';
 import { createNetworkGuard } from '../crawl/source-guard.ts';
-import { createPlanner, type Planner } from '../crawl/streams/planner.ts';
+import { createPlanner } from '../crawl/streams/planner.ts';
 import {
   masterchainId,
   type Asking,
@@ -47,16 +47,7 @@ import type { SimulatorOptions } from '../simulator/http/server.ts';
 import type { Stop } from '../stop.ts';
 import { keepCaller, type Store } from './open-store.ts';
 
-export interface Crawl {
-  /** Name of this process in leases, pages and `status`. */
-  readonly owner: string;
-  readonly context: CrawlContext;
-  readonly planner: Planner;
-  readonly chain: ChainInfo;
-  /** Calls a listener with each page that is committed from now on. */
-  subscribe(listener: (event: PageEvent) => void): void;
-  close(): Promise<void>;
-}
+export type Crawl = Awaited<ReturnType<typeof openCrawl>>;
 
 interface ClientParts {
   readonly config: Config;
@@ -122,7 +113,7 @@ function openBudget({ config, logger, baseUrl, store, owner = nameOfProcess() }:
 }
 
 /** Connects a store to an API: the budget, the client, and the check that both are of the same network. */
-export async function openCrawl(options: ClientParts): Promise<Crawl> {
+export async function openCrawl(options: ClientParts) {
   const { config, store, stop, owner = nameOfProcess(), record } = options;
   if (record !== undefined) await makeFolder(record);
   const api = openApi({ ...options, owner });
@@ -169,34 +160,36 @@ function assemble(
   { config, store, logger }: ClientParts,
   { api, network }: Pick<CrawlContext, 'api' | 'network'>,
   owner: string,
-): Pick<Crawl, 'context' | 'planner' | 'subscribe'> {
+) {
   const { database } = store;
   const listeners: ((event: PageEvent) => void)[] = [warnOfUnfit(logger)];
   const tuning = rememberTuning(logger);
   const lengthOf = (dataset: Dataset, streams: number) =>
     leaseLength(api.inFlight.target / streams, tuning(dataset).density.pageSeconds());
+  const context: CrawlContext = {
+    api,
+    network,
+    lts: createLtBounds({ api, database }),
+    database,
+    partitions: createPartitions(database, config.partition),
+    clock: systemClock,
+    random: Math.random,
+    attempts: config.attempts,
+    logger,
+    disk:
+      store.embedded === undefined
+        ? noDiskGuard
+        : createDiskGuard(store.embedded.dataDir, config.minFree, systemClock, logger),
+    tuning,
+    onPage: (event) => {
+      for (const listener of listeners) listener(event);
+    },
+  };
   return {
     planner: createPlanner({ database, owner, lengthOf }),
-    context: {
-      api,
-      network,
-      lts: createLtBounds({ api, database }),
-      database,
-      partitions: createPartitions(database, config.partition),
-      clock: systemClock,
-      random: Math.random,
-      attempts: config.attempts,
-      logger,
-      disk:
-        store.embedded === undefined
-          ? noDiskGuard
-          : createDiskGuard(store.embedded.dataDir, config.minFree, systemClock, logger),
-      tuning,
-      onPage: (event) => {
-        for (const listener of listeners) listener(event);
-      },
-    },
-    subscribe: (listener) => void listeners.push(listener),
+    context,
+    /** Calls a listener with each page that is committed from now on. */
+    subscribe: (listener: (event: PageEvent) => void) => void listeners.push(listener),
   };
 }
 
@@ -240,18 +233,12 @@ const HISTORY = HOUR;
 /** The live network is regenerated in memory at each start. A longer one would take too much memory. */
 const LONGEST_LIFE = 12 * HOUR;
 
-interface Source {
-  readonly baseUrl: string;
-  /** Stops the simulator, if it is one. */
-  close(): Promise<void>;
-}
-
 /**
  * The host of TONCENTER_NETWORK; for `demo`, a simulator in this process. `still` serves the fixed network of `demo`,
  * `live` one whose head moves with the wall clock. A database that has followed the live one stays with it.
  * @throws UsageError if the database's live demo network is too old, or if it holds the fixed one
  */
-export async function openSource(config: Config, store: Store, demo: 'still' | 'live'): Promise<Source> {
+export async function openSource(config: Config, store: Store, demo: 'still' | 'live') {
   if (config.baseUrl !== undefined) return { baseUrl: config.baseUrl, close: () => Promise.resolve() };
   const network = await demoOptions(store, demo);
   const rateLimit = { kind: 'sliding-window', rps: config.rps, graceMs: 100 } as const;
@@ -281,7 +268,8 @@ async function demoOptions({ database, embedded }: Store, demo: 'still' | 'live'
       { hint: `Stored data stays; status and sql show it. To start over ${another}.` },
     );
   }
-  return liveDemoNetwork(genesis);
+  // The same chain at each start that names the same first second.
+  return { ...LIVELY, start: genesis, live: {}, globalId: LIVE_DEMO_ID };
 }
 
 const LIVELY = { seed: 2026, load: { base: 4, dayCycle: 0.3 }, accounts: 800 } as const;
@@ -296,8 +284,3 @@ export const demoNetwork = {
 
 /** A demo network that goes on: its head moves with the wall clock. Another network, so no database mixes the two. */
 const LIVE_DEMO_ID = -778;
-
-/** The same chain at each start that names the same first second. */
-function liveDemoNetwork(genesis: number): SimulatorOptions {
-  return { ...LIVELY, start: genesis, live: {}, globalId: LIVE_DEMO_ID };
-}

@@ -12,14 +12,7 @@ import {
 import { requireHead } from '../crawl/watermark/watermark.ts';
 import { type ChainInfo, lacksEndpoint } from '../crawl/source-chain.ts';
 import { type Collection, type Dataset, alsoHeldAmong } from '../dataset/dataset.ts';
-import {
-  endPauses,
-  readCoverage,
-  readAllRefused,
-  readMissing,
-  type RefusedSpan,
-  isGap,
-} from '../ledger/stored-coverage.ts';
+import { endPauses, readCoverage, readAllRefused, readMissing, isGap } from '../ledger/stored-coverage.ts';
 import { delayOf } from '../dataset/tail-pace.ts';
 import { IncompleteError, EtlError, WrongDatabaseError } from '../errors.ts';
 import { type Range, common, union, without } from '../range.ts';
@@ -27,7 +20,7 @@ import { outlastDatabase, outlast } from '../clock.ts';
 import type { Stop } from '../stop.ts';
 import { readCollections } from '../crawl/collections/read-collections.ts';
 import { recheckGaps, searchGaps } from '../crawl/gaps.ts';
-import { closeEstimates, type EstimateOutcome } from '../read/row-estimates.ts';
+import { closeEstimates } from '../read/row-estimates.ts';
 import { createBlockSource } from '../verify/checks/block-source.ts';
 import { deriveTransactions } from '../verify/derive.ts';
 
@@ -68,10 +61,10 @@ export interface BackfillReport {
   onCollections(read: CollectionsRead & { readonly unfit: readonly Unfit[] }): void;
 }
 
-interface StreamsReport {
+export interface StreamsReport {
   /** Replaces the missing ranges of a dataset after ranges of it were derived. */
-  replaceLeft(dataset: string, missing: readonly Range[]): void;
-  end(): void;
+  readonly replaceLeft: (dataset: string, missing: readonly Range[]) => void;
+  readonly end: () => void;
 }
 
 /** Covers a range of streams, then reads collections. True if everything requested was read. */
@@ -106,7 +99,7 @@ async function cover(
     return report.onStreams(range, watermark);
   });
   try {
-    const onDerived = progress.replaceLeft.bind(progress);
+    const onDerived = progress.replaceLeft;
     const covered = await coverStreams({ ...run, range, watermark, held, onDerived });
     progress.end();
     const isRead =
@@ -228,34 +221,20 @@ interface CoverOptions extends Omit<CrawlOptions, 'derived' | 'readable'> {
   readonly onDerived: (dataset: string, missing: readonly Range[]) => void;
 }
 
-export interface Covered {
-  /** Ranges that are still missing, by dataset. */
-  readonly missing: ReadonlyMap<string, readonly Range[]>;
-  /** Endpoints that the server does not have, by dataset. */
-  readonly absent: ReadonlyMap<string, string>;
-  /** Datasets that are read pool by pool, if no pool is known, with the dataset that would name pools. */
-  readonly unnamed: ReadonlyMap<string, string>;
-  /** Ranges that the API refused, with the reason and the time of the next attempt. */
-  readonly refused: readonly RefusedSpan[];
-  /** Ranges that cannot be read yet, by dataset: their endpoint lags behind the chain. */
-  readonly delayed: ReadonlyMap<string, Range>;
-  /** Why it ended early, such as a cap on requests. */
-  readonly stoppedBy: IncompleteError | undefined;
-  /** Records of the range that are in quarantine. */
-  readonly unfit: readonly Unfit[];
-  /** The estimates of `plan` for this range, and the outcome. */
-  readonly outcomes: readonly EstimateOutcome[];
-}
+export type Covered = Awaited<ReturnType<typeof coverStreams>>;
+
+/** Ranges that are still missing, by dataset. */
+type Missing = ReadonlyMap<string, readonly Range[]>;
 
 /**
  * Covers a range once. Transactions that trace pages contain are derived without requests. If not all
  * replicas may have the end of the range yet, it is read after the delay, and the rest meanwhile.
  */
-export async function coverStreams(options: CoverOptions): Promise<Covered> {
+export async function coverStreams(options: CoverOptions) {
   const { context, datasets, range } = options;
   const waiting = { ...context, signal: options.stop.leaving };
   let { watermark } = options;
-  let missing: Covered['missing'];
+  let missing: Missing;
   let stoppedBy: IncompleteError | undefined;
   try {
     await lookForGaps(options, watermark);
@@ -273,21 +252,27 @@ export async function coverStreams(options: CoverOptions): Promise<Covered> {
   const absent = await absentOf(options, missing);
   missing = new Map([...missing].filter(([dataset]) => !absent.has(dataset)));
   const delayed = delayedOf(datasets, range, watermark);
-  const { unnamed, refused, outcomes, unfit } = await outlastDatabase(waiting, async () => ({
+  const stored = await outlastDatabase(waiting, async () => ({
+    /** Datasets that are read pool by pool, if no pool is known, with the dataset that would name pools. */
     unnamed: await unnamedOf(options),
+    /** Ranges that the API refused, with the reason and the time of the next attempt. */
     refused: (await readAllRefused(context.database)).filter(
       (one) => (missing.has(one.dataset) || isGap(one)) && common(one.span, [range]).length > 0,
     ),
+    /** The estimates of `plan` for this range, and the outcome. */
     outcomes: await closeEstimates(context.database, range, [...missing.keys()]),
+    /** Records of the range that are in quarantine. */
     unfit: await readUnfit(context.database, datasets, range),
   }));
-  return { missing, absent, unnamed, refused, delayed, stoppedBy, outcomes, unfit };
+  // `delayed`: ranges that cannot be read yet, by dataset, because their endpoint lags behind the chain. `stoppedBy`: why
+  // it ended early, such as a cap on requests.
+  return { missing, absent, delayed, stoppedBy, ...stored };
 }
 
 /** The endpoints that the server lacks, of datasets that were not chosen by name and were never read. */
 async function absentOf(
   { context, datasets, named, stop }: CoverOptions,
-  missing: Covered['missing'],
+  missing: Missing,
 ): Promise<Map<string, string>> {
   const absent = new Map<string, string>();
   for (const dataset of datasets) {

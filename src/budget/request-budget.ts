@@ -110,55 +110,13 @@ const BRIEF = 4;
  */
 const BODIES = 8;
 
-/**
- * How many requests should be in flight: the allowed rate times the latency (Little's law), with some
- * headroom, and fewer while the source fails.
- */
-export interface InFlight extends ReturnType<typeof createShares> {
-  /**
-   * The target of all processes. A request counts from its send to the commit of its rows, without the wait
-   * for a budget slot.
-   */
-  readonly target: number;
-  /** The number of requests in flight. */
-  readonly count: number;
-  /** The number of answered requests that are being received, read or written. */
-  readonly processing: number;
-  /** True if this many requests in this many milliseconds use nearly all of the allowed rate. */
-  readonly isRateBound: (requests: number, ms: number) => boolean;
-  /** Requests a second in a share of the allowed rate. */
-  readonly rateOf: (share: number) => number;
-  /**
-   * Opens a request that is about to be sent. `isBrief`: its answer is released as soon as it is read. Such
-   * answers have memory slots of their own. Code that holds a page until its commit may have to send more
-   * requests meanwhile. If pages held all slots, they would wait for each other forever. Default: false.
-   */
-  open(priority: Priority, isBrief?: boolean): Flight;
-}
+export type InFlight = ReturnType<typeof createInFlight>;
 
 /**
  * One request from its send to the commit of its rows. After a failure it may be sent again. The code that
  * opens it ends it, whatever the outcome.
  */
-export interface Flight {
-  sent(): void;
-  /**
-   * Called when the status is known: waits for a memory slot, the most urgent first. Rejects with the
-   * signal's reason if aborted.
-   */
-  arrived(signal: AbortSignal): Promise<void>;
-  /**
-   * Reads a body, which takes milliseconds of CPU: one body after another, the most urgent first, so that the
-   * values of one body alone are in memory. `turn` lets timers fire in between, so that no slot of the budget is missed.
-   */
-  read<T>(work: (turn: () => Promise<void>) => Promise<T>): Promise<T>;
-  /** Notes a failed attempt. `isTrouble`: the source is overloaded or down. */
-  failed(isTrouble: boolean): void;
-  /** Its rows are written, or not wanted. */
-  end(): void;
-  /** Milliseconds for which the last attempt waited for a memory slot. */
-  readonly waitedMs: number;
-}
+export type Flight = ReturnType<InFlight['open']>;
 
 /** The requests that other processes have in flight. */
 export interface OtherReaders {
@@ -172,64 +130,83 @@ interface InFlightOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-export function createInFlight({ rps, clock }: InFlightOptions): InFlight {
+/**
+ * How many requests should be in flight: the allowed rate times the latency (Little's law), with some
+ * headroom, and fewer while the source fails.
+ */
+export function createInFlight({ rps, clock }: InFlightOptions) {
   const [bodies, brief] = [new PQueue({ concurrency: BODIES }), new PQueue({ concurrency: BRIEF })];
-  const latency = createLatency();
-  const [backoff, reading] = [createBackoff(), new PQueue({ concurrency: 1 })];
+  const reading = new PQueue({ concurrency: 1 });
   let count = 0;
-  const target = () => {
-    const meanMs = latency.meanMs();
-    const first = Math.min(START, wantedFor(rps, FIRST_MS));
-    if (meanMs === undefined) return backoff.of(first);
-    // If answers wait for memory slots, this process is slower than the source: more requests would only wait, too.
-    const useful = Math.ceil((count - bodies.size) * HEADROOM) + shares.others().requests;
-    return backoff.of(Math.min(wantedFor(rps, meanMs), Math.max(START, useful)));
-  };
-  const shares = createShares(target);
-  const open = (priority: Priority, isBrief = false): Flight => {
-    let [sentAt, waitedMs]: [number | undefined, number] = [undefined, 0];
-    let leave: (() => void) | undefined;
-    const land = (isAnswer: boolean, isTrouble: boolean) => {
-      leave?.();
-      leave = undefined;
-      if (sentAt === undefined) return;
-      count -= 1;
-      if (isAnswer) latency.add(clock.monotonic() - sentAt - waitedMs);
-      if (isAnswer || isTrouble) backoff.note(isTrouble, target());
-      sentAt = undefined;
-    };
-    return {
-      sent: () => {
-        [sentAt, waitedMs] = [clock.monotonic(), 0];
-        count += 1;
-      },
-      arrived: async (signal) => {
-        const began = clock.monotonic();
-        leave = await enter(isBrief ? brief : bodies, urgencyOf(priority, clock), signal);
-        waitedMs += clock.monotonic() - began;
-      },
-      read: (work) => reading.add(() => work(() => setImmediate()), { priority: urgencyOf(priority, clock) }),
-      failed: (isTrouble) => land(false, isTrouble),
-      end: () => land(true, false),
-      get waitedMs() {
-        return waitedMs;
-      },
-    };
-  };
+  // If answers wait for memory slots, this process is slower than the source: more requests would only wait, too.
+  const { note, target, ...shares } = createPace(rps, () => Math.ceil((count - bodies.size) * HEADROOM));
   return {
     ...shares,
+    /**
+     * The target of all processes. A request counts from its send to the commit of its rows, without the wait
+     * for a budget slot.
+     */
     get target() {
       return target();
     },
+    /** The number of requests in flight. */
     get count() {
       return count;
     },
+    /** The number of answered requests that are being received, read or written. */
     get processing() {
       return bodies.pending;
     },
-    isRateBound: (requests, ms) => requests * 1000 > NEARLY_ALL * rps * ms,
-    rateOf: (share) => share * rps,
-    open,
+    /** True if this many requests in this many milliseconds use nearly all of the allowed rate. */
+    isRateBound: (requests: number, ms: number) => requests * 1000 > NEARLY_ALL * rps * ms,
+    /** Requests a second in a share of the allowed rate. */
+    rateOf: (share: number) => share * rps,
+    /**
+     * Opens a request that is about to be sent. `isBrief`: its answer is released as soon as it is read. Such
+     * answers have memory slots of their own. Code that holds a page until its commit may have to send more
+     * requests meanwhile. If pages held all slots, they would wait for each other forever. Default: false.
+     */
+    open(priority: Priority, isBrief = false) {
+      let [sentAt, waitedMs]: [number | undefined, number] = [undefined, 0];
+      let leave: (() => void) | undefined;
+      const land = (isAnswer: boolean, isTrouble: boolean) => {
+        leave?.();
+        leave = undefined;
+        if (sentAt === undefined) return;
+        count -= 1;
+        if (isAnswer || isTrouble) note(isTrouble ? undefined : clock.monotonic() - sentAt - waitedMs);
+        sentAt = undefined;
+      };
+      return {
+        sent: () => {
+          [sentAt, waitedMs] = [clock.monotonic(), 0];
+          count += 1;
+        },
+        /**
+         * Called when the status is known: waits for a memory slot, the most urgent first. Rejects with the
+         * signal's reason if aborted.
+         */
+        arrived: async (signal: AbortSignal) => {
+          const began = clock.monotonic();
+          leave = await enter(isBrief ? brief : bodies, urgencyOf(priority, clock), signal);
+          waitedMs += clock.monotonic() - began;
+        },
+        /**
+         * Reads a body, which takes milliseconds of CPU: one body after another, the most urgent first, so that the
+         * values of one body alone are in memory. `turn` lets timers fire in between, so that no slot of the budget is missed.
+         */
+        read: <T>(work: (turn: () => Promise<void>) => Promise<T>): Promise<T> =>
+          reading.add(() => work(() => setImmediate()), { priority: urgencyOf(priority, clock) }),
+        /** Notes a failed attempt. `isTrouble`: the source is overloaded or down. */
+        failed: (isTrouble: boolean) => land(false, isTrouble),
+        /** Its rows are written, or not wanted. */
+        end: () => land(true, false),
+        /** Milliseconds for which the last attempt waited for a memory slot. */
+        get waitedMs() {
+          return waitedMs;
+        },
+      };
+    },
   };
 }
 
@@ -238,52 +215,34 @@ function wantedFor(rps: number, latencyMs: number): number {
   return Math.min(MOST_IN_FLIGHT, Math.max(LEAST, wanted));
 }
 
-/**
- * The mean and not the median: most requests are small, but the large ones must be in flight for as long as they take.
- */
-function createLatency() {
+/** Learns the target from the answers, and divides it between processes. `useful`: more of its own would only wait. */
+function createPace(rps: number, useful: () => number) {
   const latest: number[] = [];
-  let sum = 0;
-  return {
-    add: (ms: number) => {
-      sum += ms;
-      if (latest.push(ms) > REMEMBERED) sum -= latest.shift() ?? 0;
-    },
-    meanMs: () => (latest.length === 0 ? undefined : sum / latest.length),
+  let [sumMs, factor, attempts, failures] = [0, 1, 0, 0];
+  let others: OtherReaders = { requests: 0, processes: 0 };
+  let isIdle = false;
+  const wanted = () => {
+    if (latest.length === 0) return Math.min(START, wantedFor(rps, FIRST_MS));
+    // The mean and not the median: most requests are small, but the large ones must be in flight for as long as they take.
+    return Math.min(wantedFor(rps, sumMs / latest.length), Math.max(START, useful() + others.requests));
   };
-}
-
-/** Shrinks the target while the source fails, as TCP does after a lost packet. */
-function createBackoff() {
-  let [factor, attempts, failures] = [1, 0, 0];
+  const target = () => Math.max(LEAST, Math.floor(wanted() * factor));
+  /** An even share for each process that reads. */
+  const evenShare = () => Math.ceil(target() / (1 + others.processes));
   return {
-    of: (target: number) => Math.max(LEAST, Math.floor(target * factor)),
-    note: (isTrouble: boolean, target: number) => {
+    target,
+    /** Notes the latency of an answer; undefined if the source is in trouble. */
+    note: (ms: number | undefined) => {
+      sumMs += ms ?? 0;
+      if (ms !== undefined && latest.push(ms) > REMEMBERED) sumMs -= latest.shift() ?? 0;
       attempts += 1;
-      failures += Number(isTrouble);
-      if (attempts < Math.max(FEWEST_JUDGED, target)) return;
+      failures += ms === undefined ? 1 : 0;
+      if (attempts < Math.max(FEWEST_JUDGED, target())) return;
+      // Shrinks the target while the source fails, as TCP does after a lost packet.
       factor = failures > MOST_FAILED * attempts ? factor * CUT : Math.min(1, factor * RECOVERY);
       factor = Math.max(LEAST / MOST_IN_FLIGHT, factor);
       [attempts, failures] = [0, 0];
     },
-  };
-}
-
-/** Resolves when a queue has room. The slot is taken until the returned function is called. */
-function enter(queue: PQueue, priority: number, signal: AbortSignal): Promise<() => void> {
-  return new Promise((resolve, reject) => {
-    const hold = () => new Promise<void>((leave) => resolve(leave));
-    queue.add(hold, { priority, signal }).catch(reject);
-  });
-}
-
-/** This process's share of the target. */
-function createShares(target: () => number) {
-  let others: OtherReaders = { requests: 0, processes: 0 };
-  let isIdle = false;
-  /** An even share for each process that reads. */
-  const evenShare = () => Math.ceil(target() / (1 + others.processes));
-  return {
     evenShare,
     /** What other processes leave of the target, at least an even share. */
     share: () => Math.max(target() - others.requests, evenShare()),
@@ -294,6 +253,14 @@ function createShares(target: () => number) {
     /** Notes whether other processes have leased all that is left. */
     noteIdle: (value: boolean) => void (isIdle = value),
   };
+}
+
+/** Resolves when a queue has room. The slot is taken until the returned function is called. */
+function enter(queue: PQueue, priority: number, signal: AbortSignal): Promise<() => void> {
+  return new Promise((resolve, reject) => {
+    const hold = () => new Promise<void>((leave) => resolve(leave));
+    queue.add(hold, { priority, signal }).catch(reject);
+  });
 }
 
 /**

@@ -251,23 +251,19 @@ function describeCollection({ name, job }: Collection, freshness: number) {
   };
 }
 
-function collectionFacts(described: CollectionDescription): [string, string][] {
+function collectionFacts(described: CollectionDescription): string[][] {
   return [
     ['dataset', `${described.name}${described.onRequest ? ' (read only if it is named)' : ''}`],
     ['what', described.title],
-    ...described.walks.flatMap(({ how, from, index, cost }): [string, string][] => [
+    ...described.walks.flatMap(({ how, from, index, cost }) => [
       ['how', `${WORDS[how] ?? how}: ${from}`],
-      ...(index === undefined ? [] : [fact('index', index)]),
+      ...(index === undefined ? [] : [['index', index]]),
       ['cost', cost],
     ]),
     ['at rest', `${described.requestsAtRest.toFixed(1)} requests a minute`],
     ['limits', `it cannot know ${described.cannotKnow}`],
     ['tables', described.tables.map(({ name }) => name).join(', ')],
   ];
-}
-
-function fact(name: string, text: string): [string, string] {
-  return [name, text];
 }
 
 const WORDS: Readonly<Record<string, string>> = {

@@ -19,7 +19,7 @@ import { formatTable } from './table.ts';
 export function defineDemo(command: Command): void {
   command
     .addHelpText('after', examples('toncenter-etl demo', 'npm run demo    # in a checkout'))
-    .action(() => runCommand((invocation) => demo(invocation)));
+    .action(() => runCommand(demo));
 }
 
 /** Datasets with the decimals of amounts, the owners of jetton wallets and the names of accounts: small, and read in seconds. */

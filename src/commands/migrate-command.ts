@@ -6,7 +6,7 @@ import { type Invocation, runCommand, withStore } from './run-command.ts';
 export function defineMigrate(command: Command): void {
   command
     .addHelpText('after', examples('DATABASE_URL=postgres://etl@db.internal/ton toncenter-etl migrate'))
-    .action(() => runCommand((invocation) => migrate(invocation)));
+    .action(() => runCommand(migrate));
 }
 
 /** `migrate`: brings the schema up to date, as commands that write do at their start. */

@@ -27,124 +27,119 @@ Exit codes:
 Docs: ${join(packageRoot, 'README.md')}
   and docs/ beside it: analyst.md, operator.md, library.md`;
 
-/** A command in `--help`. Its file, which defines its options and runs it, is loaded only if it is named. */
-interface ListedCommand {
-  /** Its name and what `--help` shows after it. */
-  readonly usage: string;
-  readonly about: string;
-  readonly load: () => Promise<(command: Command) => void>;
-}
-
-/** In the order of `--help`. */
-const COMMANDS: readonly ListedCommand[] = [
-  {
-    usage: 'backfill [options]',
+/**
+ * The commands by name, in the order of `--help`: what it shows after the name, and says about it. The file of a command,
+ * which defines its options and runs it, is loaded only if the command is named.
+ */
+const COMMANDS = {
+  backfill: {
+    usage: '[options]',
     about: 'cover a range of time once: exact, resumable, reads only what is missing',
     load: async () => (await import('./backfill-command.ts')).defineBackfill,
   },
-  {
-    usage: 'plan [options]',
+  plan: {
+    usage: '[options]',
     about:
       'estimate what a backfill will store and cost: sends some requests, stores no rows, prints each number as a range',
     load: async () => (await import('./plan-command.ts')).definePlan,
   },
-  {
-    usage: 'demo',
+  demo: {
+    usage: '',
     about:
       'crawl a simulated network into the embedded Postgres and show what landed: no key, no server, no internet',
     load: async () => (await import('./demo-command.ts')).defineDemo,
   },
-  {
-    usage: 'promote <url>',
+  promote: {
+    usage: '<url>',
     about:
       'copy the embedded database, rows and coverage, to a server of your own; continues where it stopped',
     load: async () => (await import('./promote-command.ts')).definePromote,
   },
-  {
-    usage: 'sync [options]',
+  sync: {
+    usage: '[options]',
     about: 'the daemon: keep the datasets complete, from ETL_SINCE to the head, until stopped',
     load: async () => (await import('./sync-command.ts')).defineSync,
   },
-  {
-    usage: 'status [options]',
+  status: {
+    usage: '[options]',
     about: 'the state of every dataset, from the database alone',
     load: async () => (await import('./status-command.ts')).defineStatus,
   },
-  {
-    usage: 'verify [options]',
+  verify: {
+    usage: '[options]',
     about:
       'prove a range from what is stored: every check that its datasets have (exit 3 if it is not proved)',
     load: async () => (await import('./verify-command.ts')).defineVerify,
   },
-  {
-    usage: 'prune [options]',
+  prune: {
+    usage: '[options]',
     about: 'drop what ETL_RETENTION no longer keeps, as the daemon does every hour',
     load: async () => (await import('./prune-command.ts')).definePrune,
   },
-  {
-    usage: 'migrate',
+  migrate: {
+    usage: '',
     about:
       'bring the database to this version’s schema, as sync, backfill, import and promote do at their start',
     load: async () => (await import('./migrate-command.ts')).defineMigrate,
   },
-  {
-    usage: 'why [options] <hash>',
+  why: {
+    usage: '[options] <hash>',
     about:
       'what happened to a transaction or message: stored, in quarantine, never read, or missing (exit 3)',
     load: async () => (await import('./why-command.ts')).defineWhy,
   },
-  {
-    usage: 'watch',
+  watch: {
+    usage: '',
     about: 'the accounts and pools that are read by name',
     load: async () => (await import('./watch-command.ts')).defineWatch,
   },
-  {
-    usage: 'labels',
+  labels: {
+    usage: '',
     about: 'names for accounts, from CSV files; views show them',
     load: async () => (await import('./labels-command.ts')).defineLabels,
   },
-  {
-    usage: 'datasets [options] [name]',
+  datasets: {
+    usage: '[options] [name]',
     about: 'what can be crawled; with a name: what it stores, column by column, and what it costs',
     load: async () => (await import('./datasets-command.ts')).defineDatasets,
   },
-  {
-    usage: 'doctor [options]',
+  doctor: {
+    usage: '[options]',
     about: 'check schema, settings, clock, disk and API; prints a remedy for each finding (exit 1)',
     load: async () => (await import('./doctor-command.ts')).defineDoctor,
   },
-  {
-    usage: 'quarantine',
+  quarantine: {
+    usage: '',
     about: 'records of the API that did not fit their schema: kept whole, and missing from the data',
     load: async () => (await import('./quarantine-command.ts')).defineQuarantine,
   },
-  {
-    usage: 'sql [options] [statement]',
+  sql: {
+    usage: '[options] [statement]',
     about: 'run SQL: one statement, several from a pipe, or a prompt; read-only unless --write',
     load: async () => (await import('./sql-command.ts')).defineSql,
   },
-  {
-    usage: 'export [options]',
+  export: {
+    usage: '[options]',
     about:
       'write what is covered to a lake of Parquet files, or to CSV files; a second run adds to the lake what is new',
     load: async () => (await import('./export-command.ts')).defineExport,
   },
-  {
-    usage: 'import [options]',
+  import: {
+    usage: '[options]',
     about: 'import from a lake what the database does not cover; run `verify` afterwards',
     load: async () => (await import('./import-command.ts')).defineImport,
   },
-  {
-    usage: 'reader [options]',
+  reader: {
+    usage: '[options]',
     about: 'create a role that can only read the data, and print its connection string',
     load: async () => (await import('./reader-command.ts')).defineReader,
   },
-  {
-    usage: 'simulate [options]',
+  simulate: {
+    usage: '[options]',
     about: 'serve a simulated TON Center on this machine until Ctrl-C: for trying things out, and for tests',
     load: async () => (await import('./simulate-command.ts')).defineSimulate,
   },
-];
+} satisfies Record<string, { usage: string; about: string; load: () => Promise<(command: Command) => void> }>;
 
 /** Runs the command that the process' arguments name. */
 export async function runProgram(): Promise<void> {
@@ -176,10 +171,9 @@ export async function createProgram(words: readonly string[]): Promise<Command> 
     .showHelpAfterError('(run it with --help for usage)')
     .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.done : EXIT.usage));
   const named = new Set(words.slice(0, words[0] === 'help' ? 2 : 1));
-  for (const { usage, about, load } of COMMANDS) {
-    const [name = ''] = usage.split(' ');
+  for (const [name, { usage, about, load }] of Object.entries(COMMANDS)) {
     // The others are only listed in `--help`. Commander would read "[options]" as an argument.
-    const command = program.command(named.has(name) ? name : usage).description(about);
+    const command = program.command(named.has(name) ? name : `${name} ${usage}`.trim()).description(about);
     if (named.has(name)) (await load())(command);
   }
   return program;
@@ -191,9 +185,8 @@ export async function createProgram(words: readonly string[]): Promise<Command> 
  */
 function requireKnown(program: Command, words: readonly string[]): void {
   const word = words[0] === 'help' ? words[1] : words[0];
-  const names = program.commands.map((command) => command.name());
-  if (word === undefined || word === 'help' || names.includes(word)) return;
-  const nearest = nearestName(word, names);
+  if (word === undefined || word === 'help' || Object.hasOwn(COMMANDS, word)) return;
+  const nearest = nearestName(word, Object.keys(COMMANDS));
   program.error(
     `error: unknown command '${word}'${nearest === undefined ? '' : `\n(Did you mean ${nearest}?)`}`,
   );

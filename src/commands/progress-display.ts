@@ -1,4 +1,5 @@
 import type { Crawl } from '../app/open-crawl.ts';
+import type { StreamsReport } from '../backfill/run-backfill.ts';
 import { systemClock } from '../clock.ts';
 import { holderOf } from '../crawl/plan/plan-datasets.ts';
 import { readWork, type Work } from '../crawl/streams/planner.ts';
@@ -24,16 +25,11 @@ interface Shown {
   readonly allowed?: number | undefined;
 }
 
-/** A progress display, until it is ended. */
-interface ShownProgress extends Pick<RunProgress, 'replaceLeft'> {
-  end(): void;
-}
-
 /**
- * Shows the progress of a run that covers what is missing of a range. It includes what earlier runs have read, and
- * the samples of `plan`.
+ * Shows the progress of a run that covers what is missing of a range, until it is ended. It includes what earlier runs
+ * have read, and the samples of `plan`.
  */
-export async function openProgress(shown: Shown): Promise<ShownProgress> {
+export async function openProgress(shown: Shown): Promise<StreamsReport> {
   const { crawl, datasets, range, watermark, style, allowed } = shown;
   if (style === 'quiet') return { replaceLeft: () => undefined, end: () => undefined };
   const { database, api } = crawl.context;
@@ -49,11 +45,10 @@ export async function openProgress(shown: Shown): Promise<ShownProgress> {
   });
   crawl.subscribe((event) => course.onPage(event));
   const names = datasets.map(({ name }) => name);
-  const replaceLeft: RunProgress['replaceLeft'] = (dataset, missing) => course.replaceLeft(dataset, missing);
   const about = { datasets: names, course, allowed };
   const write = (line: string) => void process.stderr.write(line);
   const end = style === 'bars' ? drawBars(about) : writeLines(about, style, write);
-  return { replaceLeft, end };
+  return { replaceLeft: course.replaceLeft, end };
 }
 
 function blockedBy({ context: { api, disk } }: Crawl): WaitsFor | undefined {
@@ -218,30 +213,9 @@ interface RunProgressOptions extends Pick<InFlight, 'isRateBound'> {
   readonly now: () => number;
 }
 
-interface RunProgress {
-  onPage(event: PageEvent): void;
-  /** Sets what is left of a dataset, if something else than pages has covered a part of it. */
-  replaceLeft(dataset: string, missing: readonly Range[]): void;
-  of(dataset: string): Progress & { readonly rows: number };
-  /** The dataset whose pages contain this one's rows, while that one is being read. */
-  comesWith(dataset: string): string | undefined;
-  all(): Overall;
-}
+type RunProgress = ReturnType<typeof trackRun>;
 
-interface Overall {
-  /** Undefined until the total is known. */
-  readonly percent: number | undefined;
-  readonly rows: number;
-  /** Rows a second since the start. */
-  readonly rate: number;
-  readonly requests: number;
-  /** Seconds since the start. */
-  readonly elapsed: number;
-  /** Seconds; undefined until it can be estimated. */
-  readonly left: number | undefined;
-  /** Undefined if nothing is left to read. */
-  readonly waitsFor: WaitsFor | undefined;
-}
+type Overall = ReturnType<RunProgress['all']>;
 
 interface RecentPage {
   readonly at: number;
@@ -259,7 +233,7 @@ const HALF_LIFE_MS = 60_000;
 /** The period by which `waitsFor` is judged. */
 const RECENT_MS = 10_000;
 
-export function trackRun(options: RunProgressOptions): RunProgress {
+export function trackRun(options: RunProgressOptions) {
   const { holders, work, requests, now } = options;
   const started = now();
   const count = countProgress(work);
@@ -271,6 +245,7 @@ export function trackRun(options: RunProgressOptions): RunProgress {
   // A dataset whose rows came with others' pages counts only later: the percentage would fall.
   let highest = 0;
   const isWhole = ({ done, total }: Progress) => done >= total;
+  /** The dataset whose pages contain this one's rows, while that one is being read. */
   const comesWith = (dataset: string) => {
     const holder = holders.get(dataset);
     const isOpen = holder !== undefined && !isWhole(count.of(holder)) && !isWhole(count.of(dataset));
@@ -283,7 +258,7 @@ export function trackRun(options: RunProgressOptions): RunProgress {
   };
   return {
     comesWith,
-    onPage({ dataset, scope, records, unfit = [], completed, ms, writingMs }) {
+    onPage: ({ dataset, scope, records, unfit = [], completed, ms, writingMs }: PageEvent) => {
       const at = now();
       if (pace.at !== undefined) {
         const memory = 0.5 ** ((at - pace.at) / HALF_LIFE_MS);
@@ -298,9 +273,9 @@ export function trackRun(options: RunProgressOptions): RunProgress {
       recent.push({ at, ms, writingMs, requests: requests() });
       while ((recent[0]?.at ?? at) < at - RECENT_MS) recent.shift();
     },
-    replaceLeft: (dataset, missing) => count.replaceLeft(dataset, missing),
-    of: (dataset) => ({ rows: rows.get(dataset) ?? 0, ...count.of(dataset) }),
-    all() {
+    replaceLeft: count.replaceLeft,
+    of: (dataset: string) => ({ rows: rows.get(dataset) ?? 0, ...count.of(dataset) }),
+    all: () => {
       const elapsed = Math.max(0.001, (now() - started) / 1000);
       const sum = [...rows.values()].reduce((total, more) => total + more, 0);
       const known = knownPercentOf(count.all((dataset) => comesWith(dataset) === undefined));
@@ -308,12 +283,17 @@ export function trackRun(options: RunProgressOptions): RunProgress {
         known === undefined || known === 100 ? known : Math.max(highest, Math.min(known, MOST_OPEN));
       highest = Math.min(percent ?? 0, MOST_OPEN);
       return {
+        /** Undefined until the total is known. */
         percent,
         rows: sum,
+        /** Rows a second since the start. */
         rate: Math.round(sum / elapsed),
         requests: requests(),
+        /** Seconds since the start. */
         elapsed,
+        /** Seconds; undefined until it can be estimated. */
         left: percent === 100 ? 0 : left(now()),
+        /** Undefined if nothing is left to read. */
         waitsFor: percent === 100 ? undefined : waitsFor(options, recent, now()),
       };
     },

@@ -33,9 +33,8 @@ export interface Invocation {
 export async function runCommand(command: (invocation: Invocation) => Promise<ExitCode>): Promise<void> {
   try {
     const names = await datasetNames();
-    const config = readConfig(undefined, undefined, {
-      faultOfDataset: (name) => faultOfName(name, names)?.message,
-    });
+    const faultOfDataset = (name: string) => faultOfName(name, names)?.message;
+    const config = readConfig(undefined, undefined, { faultOfDataset });
     const logger = createLogger({ level: config.logLevel, format: config.logFormat });
     logWarnings(logger);
     for (const { what, remedy } of config.warnings)
@@ -43,7 +42,7 @@ export async function runCommand(command: (invocation: Invocation) => Promise<Ex
     ignoreOtherSignals(logger);
     process.exitCode = await command({ config, logger, now: unixSeconds(systemClock) });
   } catch (thrown) {
-    const error = isAbort(thrown) ? stoppedEarly() : isOutOfFiles(thrown) ? outOfFiles() : thrown;
+    const error = explained(thrown);
     reportError(error);
     process.exitCode = error instanceof EtlError ? error.exitCode : EXIT.failed;
   }
@@ -55,23 +54,18 @@ function logWarnings(logger: Logger): void {
   });
 }
 
-function isOutOfFiles(thrown: unknown): boolean {
-  const code = codeOf(thrown);
-  return code === 'EMFILE' || code === 'ENFILE';
-}
-
-/** Happens mostly while a command is loaded, which consists of many files. */
-function outOfFiles(): UsageError {
-  return new UsageError('too many open files: this process needs more than it may open', {
-    hint: RAISE_FILE_LIMIT,
-  });
-}
-
-/** A signal or a deadline ended a wait before anything was done. Commands abort nothing else. */
-function stoppedEarly(): IncompleteError {
-  return new IncompleteError('stopped before it was done', {
-    hint: 'What was committed is kept. Run it again, with a longer --deadline if you gave one.',
-  });
+function explained(thrown: unknown): unknown {
+  // A signal or a deadline ended a wait before anything was done. Commands abort nothing else.
+  if (isAbort(thrown))
+    return new IncompleteError('stopped before it was done', {
+      hint: 'What was committed is kept. Run it again, with a longer --deadline if you gave one.',
+    });
+  // Happens mostly while a command is loaded, which consists of many files.
+  if (/^E[MN]FILE$/.test(codeOf(thrown) ?? ''))
+    return new UsageError('too many open files: this process needs more than it may open', {
+      hint: RAISE_FILE_LIMIT,
+    });
+  return thrown;
 }
 
 /**
@@ -111,32 +105,24 @@ export async function withStop<T>(
 ): Promise<T> {
   const signals = stopOnSignals(logger);
   let hasEnded = false;
-  const onDeadline = () => {
-    if (!hasEnded && !signals.finishing.aborted) reportDeadline(deadlineMs ?? 0);
-  };
+  /**
+   * At the deadline the current page may be finished, as after a first Ctrl-C. But if the API does not answer, that is
+   * limited to FINISHING_MS.
+   */
+  const until = (ms: number): Stop => ({
+    finishing: endedAfter(signals.finishing, ms, () => {
+      if (hasEnded || signals.finishing.aborted) return;
+      const hint = 'What was read is kept. The same command continues from there.';
+      reportError(new IncompleteError(`--deadline of ${formatDuration(ms / 1000)} reached`, { hint }));
+    }),
+    leaving: endedAfter(signals.leaving, ms + FINISHING_MS),
+  });
   try {
-    return await work(withDeadline(signals, deadlineMs, onDeadline));
+    return await work(deadlineMs === undefined ? signals : until(deadlineMs));
   } finally {
     hasEnded = true;
     signals.dispose();
   }
-}
-
-function reportDeadline(ms: number): void {
-  const hint = 'What was read is kept. The same command continues from there.';
-  reportError(new IncompleteError(`--deadline of ${formatDuration(ms / 1000)} reached`, { hint }));
-}
-
-/**
- * At the deadline the current page may be finished, as after a first Ctrl-C. But if the API does not answer, that is
- * limited to FINISHING_MS.
- */
-function withDeadline(stop: Stop, ms: number | undefined, onDeadline: () => void): Stop {
-  if (ms === undefined) return stop;
-  return {
-    finishing: endedAfter(stop.finishing, ms, onDeadline),
-    leaving: endedAfter(stop.leaving, ms + FINISHING_MS),
-  };
 }
 
 interface StoreNeeds extends Pick<Invocation, 'config' | 'logger'> {

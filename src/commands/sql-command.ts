@@ -66,11 +66,11 @@ async function sql(invocation: Invocation, given: string | undefined, flags: Sql
     const write = flags.write === true;
     const right = write ? 'write' : 'read';
     const database = await openRestricted({ ...store, applicationName: APPLICATION, right });
-    const run = openRunner((statement, shape, signal) =>
-      wanted.format === 'table'
-        ? printTable(database, statement, { write, shape, signal })
-        : printRows(database, statement, { write, format: wanted.format, signal }),
-    );
+    const run = openRunner(async (statement, shape, signal) => {
+      if (wanted.format === 'table')
+        showResult(await runSql(database, statement, { write, signal }), 'table', shape);
+      else await printRows(database, statement, { write, format: wanted.format, signal });
+    });
     const names = async () =>
       (await runSql(database, NAMES, { write: false })).rows.flatMap(([name]) => name ?? []);
     try {
@@ -89,25 +89,18 @@ async function sql(invocation: Invocation, given: string | undefined, flags: Sql
   });
 }
 
-interface Running {
+interface RowPrinting {
   readonly write: boolean;
+  readonly format: RowFormatName;
   /** Cancels the statement. */
   readonly signal: AbortSignal | undefined;
-}
-
-async function printTable(
-  database: Database,
-  statement: string,
-  { write, shape, signal }: Running & { readonly shape: ResultShape },
-): Promise<void> {
-  showResult(await runSql(database, statement, { write, signal }), 'table', shape);
 }
 
 /** Prints rows while they are received: only a part of the result is in memory. */
 async function printRows(
   database: Database,
   statement: string,
-  { write, format, signal: stopped }: Running & { readonly format: RowFormatName },
+  { write, format, signal: stopped }: RowPrinting,
 ): Promise<void> {
   const writer = createRowWriter(format);
   // A statement that writes runs to its end, even if its output is not read.

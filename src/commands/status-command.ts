@@ -303,13 +303,12 @@ export function spendingLines({ budgets, workers, spent }: Spending, now: number
     const states = workers.filter((worker) => worker.host === host);
     const isUsed = here.length > 0 || states.some(({ silent }) => silent < SILENT_SECONDS);
     if (!isUsed && budget.paused === 0) return [];
-    const used = sum(here.map(({ lastMinute }) => lastMinute)) / 60;
-    return [budgetLine(host, budget, used, now), ...workerLines(states, here)];
+    return [budgetLine(host, budget, totalOf(here).minute / 60, now), ...workerLines(states, here)];
   });
 }
 
 function workerLines(states: readonly WorkerState[], here: Spent): string[] {
-  const total = sum(here.map(({ lastHour }) => lastHour));
+  const total = totalOf(here).hour;
   const names = new Set(states.map(({ worker }) => worker));
   const ended = here.filter(({ worker }) => !names.has(worker));
   const gone = [...new Set(ended.map(({ worker }) => worker))];
@@ -350,15 +349,9 @@ function budgetLine(
 }
 
 function workerLine(name: string, state: WorkerState | undefined, spent: Spent, total: number): string {
-  const hour = sum(spent.map(({ lastHour }) => lastHour));
-  const minute = sum(spent.map(({ lastMinute }) => lastMinute));
-  const kinds = [...new Set(spent.map(({ priority }) => priority))]
-    .map((kind) => {
-      const some = spent.filter(({ priority }) => priority === kind);
-      return `${kind} ${sum(some.map(({ lastHour }) => lastHour))}`;
-    })
-    .join(', ');
-  const share = hour === 0 ? '' : ` (${Math.round((100 * hour) / total)} %: ${kinds})`;
+  const { hour, minute, byKind } = totalOf(spent);
+  const kinds = [...byKind].map(([kind, count]) => `${kind} ${count}`);
+  const share = hour === 0 ? '' : ` (${Math.round((100 * hour) / total)} %: ${kinds.join(', ')})`;
   const parts = [
     heartbeatText(state),
     `${minute} requests in the last minute, ${hour} in the last hour${share}`,
@@ -374,6 +367,14 @@ function heartbeatText(state: WorkerState | undefined): string {
   return `no heartbeat for ${formatDuration(Math.round(state.silent))}`;
 }
 
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
+/** Requests in the last minute and the last hour, and those of that hour by purpose. */
+function totalOf(spent: Spent) {
+  let [minute, hour] = [0, 0];
+  const byKind = new Map<string, number>();
+  for (const { priority, lastMinute, lastHour } of spent) {
+    minute += lastMinute;
+    hour += lastHour;
+    byKind.set(priority, (byKind.get(priority) ?? 0) + lastHour);
+  }
+  return { minute, hour, byKind };
 }

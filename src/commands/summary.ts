@@ -133,17 +133,7 @@ export function percentOf({ done, total }: Progress): number {
   return done >= total ? 100 : Math.min(99.9, Math.floor((1000 * done) / total) / 10);
 }
 
-interface ProgressCount {
-  /** Notes a part of a scope that was read; undefined if the page completed nothing. A new scope adds work. */
-  complete(dataset: string, scope: string, range: Range | undefined): void;
-  /** Sets what is left of a dataset with one scope, if something else than pages has covered a part of it. */
-  replaceLeft(dataset: string, missing: readonly Range[]): void;
-  of(dataset: string): Progress;
-  /** The sum over all datasets that are counted. */
-  all(isCounted?: (dataset: string) => boolean): Progress;
-}
-
-export function countProgress(works: readonly Work[]): ProgressCount {
+export function countProgress(works: readonly Work[]) {
   const states = new Map(
     works.map(({ dataset, range, missing }) => [dataset, { range, left: new Map(missing) }]),
   );
@@ -153,23 +143,23 @@ export function countProgress(works: readonly Work[]): ProgressCount {
     return { done: total - lengthOf([...(state?.left.values() ?? [])].flat()), total };
   };
   return {
-    complete(dataset, scope, range) {
+    /** Notes a part of a scope that was read; undefined if the page completed nothing. A new scope adds work. */
+    complete: (dataset: string, scope: string, range: Range | undefined) => {
       const state = states.get(dataset);
       if (state === undefined) return;
       const before = state.left.get(scope) ?? [state.range];
       state.left.set(scope, range === undefined ? before : without(before, [range]));
     },
-    replaceLeft(dataset, missing) {
+    /** Sets what is left of a dataset with one scope, if something else than pages has covered a part of it. */
+    replaceLeft: (dataset: string, missing: readonly Range[]) => {
       states.get(dataset)?.left.set('', missing);
     },
     of,
-    all: (isCounted = () => true) =>
-      [...states.keys()]
-        .filter(isCounted)
-        .map(of)
-        .reduce((sum, { done, total }) => ({ done: sum.done + done, total: sum.total + total }), {
-          done: 0,
-          total: 0,
-        }),
+    /** The sum over all datasets that are counted. */
+    all: (isCounted: (dataset: string) => boolean = () => true): Progress => {
+      const each = [...states.keys()].filter(isCounted).map(of);
+      const sum = (member: keyof Progress) => each.reduce((total, progress) => total + progress[member], 0);
+      return { done: sum('done'), total: sum('total') };
+    },
   };
 }

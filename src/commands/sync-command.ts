@@ -154,13 +154,7 @@ interface ObserveOptions {
 }
 
 /** Shows people and machines the state of a daemon: the status page with its metrics, and a log line each minute. */
-interface Observation {
-  /** Address of the status page; undefined if none is served. */
-  readonly url: string | undefined;
-  close(): Promise<void>;
-}
-
-async function observe(options: ObserveOptions): Promise<Observation> {
+async function observe(options: ObserveOptions) {
   const { context, subscribe, config, jobs, collections } = options;
   const { clock, logger, api } = context;
   const datasets = followedDatasets(options.datasets, config.schedules);
@@ -181,6 +175,7 @@ async function observe(options: ObserveOptions): Promise<Observation> {
   const closing = new AbortController();
   const telling = summary.run(closing.signal);
   return {
+    /** Address of the status page; undefined if none is served. */
     url: server?.url,
     close: async () => {
       closing.abort();
@@ -217,19 +212,13 @@ interface SummaryOptions {
 }
 
 /** Logs what the daemon did, one line a minute, and one more if it becomes ready or is not ready any more. */
-interface SummaryLoop {
-  onPage(event: PageEvent): void;
-  /** Notes the readiness. A change is logged, with the reasons. */
-  readonly onReadiness: (ready: boolean, reasons: readonly string[]) => void;
-  run(signal: AbortSignal): Promise<void>;
-}
-
-export function createSummaryLoop(options: SummaryOptions): SummaryLoop {
+export function createSummaryLoop(options: SummaryOptions) {
   const { clock, logger, api, snapshot } = options;
   let rows = 0;
   let last = counted(api.stats);
   let wasReady: boolean | undefined;
-  const onReadiness: SummaryLoop['onReadiness'] = (ready, reasons) => {
+  /** Notes the readiness. A change is logged, with the reasons. */
+  const onReadiness = (ready: boolean, reasons: readonly string[]) => {
     if (ready === wasReady) return;
     wasReady = ready;
     if (ready) logger.info('ready: everything wanted is there');
@@ -262,10 +251,10 @@ export function createSummaryLoop(options: SummaryOptions): SummaryLoop {
   };
   return {
     onReadiness,
-    onPage: ({ records }) => {
+    onPage: ({ records }: PageEvent) => {
       rows += records;
     },
-    run: (signal) => every(clock, { pauseMs: PERIOD_MS, signal, isLater: true }, tell),
+    run: (signal: AbortSignal) => every(clock, { pauseMs: PERIOD_MS, signal, isLater: true }, tell),
   };
 }
 

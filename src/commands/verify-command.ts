@@ -10,7 +10,7 @@ import type { Session } from '../postgres/database.ts';
 import { common, formatRange, formatTime, type Range, union, without } from '../range.ts';
 import { commandLine } from '../terminal/program-name.ts';
 import { readAllRefused } from '../ledger/stored-coverage.ts';
-import { type Finding, spansOf } from '../verify/checks/check.ts';
+import { spansOf } from '../verify/checks/check.ts';
 import { type Proof, proveRange } from '../verify/prove.ts';
 import { createRepairContext } from '../verify/repair.ts';
 import { isProved, type Verified } from '../verify/verify.ts';
@@ -150,22 +150,7 @@ interface ProofFacts extends Proof {
 export function printReports(facts: ProofFacts, requests: number): void {
   const { range, reports, causes, compared, isShort } = facts;
   console.log(`range     ${formatRange(range)} (UTC, end exclusive)`);
-  const checks = reports.flatMap((report) => report.checks.map((check) => ({ name: nameOf(report), check })));
-  console.log(
-    formatTable(
-      ['dataset', 'check', 'rows', 'findings', 'requests', 'ms'],
-      sumUp(
-        checks.map(({ name, check }) => [
-          name,
-          check.check,
-          check.rows,
-          check.findings,
-          check.requests,
-          check.ms,
-        ]),
-      ),
-    ),
-  );
+  console.log(formatTable(['dataset', 'check', 'rows', 'findings', 'requests', 'ms'], sumUp(reports)));
   for (const report of reports)
     for (const line of linesOf(report, range, causes.get(report) ?? [])) console.log(line);
   for (const { table, compared: rows, stored } of compared)
@@ -199,26 +184,20 @@ function commandFor(key: string): string {
     : commandLine(`why ${hash}`);
 }
 
-type ReportEntry = readonly [string, string, number, readonly Finding[], number, number];
-
 /** One line for each dataset and check, over all ranges. */
-function sumUp(entries: readonly ReportEntry[]): string[][] {
-  const lines = new Map<string, [string, string, number, number, number, number]>();
-  for (const [name, check, rows, findings, requests, ms] of entries) {
-    const line = lines.get(`${name} ${check}`) ?? [name, check, 0, 0, 0, 0];
-    const found = findings.reduce((sum, { count }) => sum + count, 0);
-    lines.set(`${name} ${check}`, [
-      name,
-      check,
-      line[2] + rows,
-      line[3] + found,
-      line[4] + requests,
-      line[5] + ms,
-    ]);
-  }
-  return [...lines.values()].map((line) =>
-    line.map((cell) => (typeof cell === 'number' ? String(Math.round(cell)) : cell)),
-  );
+function sumUp(reports: readonly Verified[]): string[][] {
+  const lines = new Map<string, { readonly title: readonly string[]; readonly sums: readonly number[] }>();
+  for (const report of reports)
+    for (const { check, rows, findings, requests, ms } of report.checks) {
+      const title = [nameOf(report), check];
+      const own = [rows, findings.reduce((sum, { count }) => sum + count, 0), requests, ms];
+      const before = lines.get(title.join(' '))?.sums ?? [0, 0, 0, 0];
+      lines.set(title.join(' '), { title, sums: before.map((sum, at) => sum + (own[at] ?? 0)) });
+    }
+  return [...lines.values()].map(({ title, sums }) => [
+    ...title,
+    ...sums.map((sum) => String(Math.round(sum))),
+  ]);
 }
 
 function nameOf({ stream }: Verified): string {

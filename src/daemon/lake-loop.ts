@@ -58,7 +58,10 @@ export async function keepUp(
     };
     if (!(await updateLake(daemon, { location, now, isQuick, withLists, onFault, onAnswer }))) return;
     const done = { renewedAt: isQuick ? before.renewedAt : now, listedAt: withLists ? now : before.listedAt };
-    await keepSetting(database, 'lake', { ...before, ...done, ...outcomeOf(faults, before, now) });
+    // The lake is complete up to now if every table was written.
+    const [fault] = faults;
+    const outcome = fault === undefined ? { upTo: now, error: null } : { error: fault.message };
+    await keepSetting(database, 'lake', { ...before, ...done, ...outcome });
   } catch (error) {
     if (error instanceof LakeBusyError) return;
     if (endsDaemon(error)) throw error;
@@ -68,15 +71,6 @@ export async function keepUp(
   } finally {
     stopRenewing();
   }
-}
-
-/** The lake is complete up to now if every table was written. */
-function outcomeOf(
-  [fault]: readonly LakeError[],
-  { upTo }: Settings['lake'],
-  now: number,
-): Pick<Settings['lake'], 'upTo' | 'error'> {
-  return fault === undefined ? { upTo: now, error: null } : { upTo, error: fault.message };
 }
 
 interface LakeRound {

@@ -35,126 +35,114 @@ const LEAST_FACTOR = 0.7;
 
 /** Checks everything that the database alone can tell. `wallTime` is this machine's clock, unix seconds. */
 export async function examineDatabase(database: Database, wallTime: () => number): Promise<DoctorFinding[]> {
-  return [
-    ...(await examineSchema(database)),
-    ...(await examineLocks(database)),
-    ...(await examineClock(database, wallTime)),
-    ...(await examineRate(database)),
-    ...(await examineDaemon(database)),
-    ...(await examineState(database)),
-  ];
+  const findings: DoctorFinding[] = [];
+  for (const examine of [examineSchema, examineLocks, examineClock, examineRate, examineDaemon, examineState])
+    for await (const finding of examine(database, wallTime)) findings.push(finding);
+  return findings;
 }
 
-async function examineSchema(database: Database): Promise<DoctorFinding[]> {
-  const differences = await compareSchema(database);
-  const invalid = await invalidIndexes(database);
-  const stray = await strayPartitions(database);
-  const secured = await rowSecurity(database);
-  return [
-    ...secured.map(({ table, what }) => ({
+type Findings = AsyncGenerator<DoctorFinding, void>;
+
+async function* examineSchema(database: Database): Findings {
+  for (const { table, what } of await rowSecurity(database))
+    yield {
       check: 'row security',
       what,
       remedy: `If it is not wanted: \`alter table ${table} disable row level security\`, also for its partitions. An event trigger may switch it on for new tables.`,
-    })),
-    ...differences.map((what) => ({
+    };
+  for (const what of await compareSchema(database))
+    yield {
       check: 'schema',
       what,
       remedy:
         'It was changed by hand: undo that, or restore a backup. `migrate` does not repair what an applied migration created.',
-    })),
-    ...invalid.map((name) => ({
+    };
+  for (const name of await invalidIndexes(database))
+    yield {
       check: 'indexes',
       what: `the index ${name} is invalid: creating it failed, and no query uses it`,
       // Not by `sql`: a partitioned index cannot be rebuilt within a transaction.
       remedy: `psql "$(${commandLine('sql --url')})" -c "reindex index ${name}"`,
-    })),
-    ...stray.map((what) => ({
+    };
+  for (const what of await strayPartitions(database))
+    yield {
       check: 'partitions',
       what,
       remedy:
         'Attach or detach it with `alter table ton.… attach partition`, and keep etl.partitions in step. No partition is created for a range that is listed there.',
-    })),
-  ];
+    };
 }
 
 /** A query over all partitions locks each of them and its indexes. All sessions share one lock table. */
-async function examineLocks(database: Database): Promise<DoctorFinding[]> {
+async function* examineLocks(database: Database): Findings {
   const { relations, room, setting, transactions } = await readLockRoom(database);
-  if (2 * relations <= room) return [];
+  if (2 * relations <= room) return;
   const enough = 2 ** Math.ceil(Math.log2((2 * relations) / transactions));
-  return [
-    {
-      check: 'locks',
-      what: `the partitions and their indexes are ${relations} relations, but the lock table of the server has room for ${room}. A query over all of them may fail with "out of shared memory", and make others fail`,
-      remedy: `alter system set max_locks_per_transaction = ${Math.max(enough, 2 * setting)}; then restart Postgres. Longer partitions (ETL_PARTITION) need fewer locks.`,
-    },
-  ];
+  yield {
+    check: 'locks',
+    what: `the partitions and their indexes are ${relations} relations, but the lock table of the server has room for ${room}. A query over all of them may fail with "out of shared memory", and make others fail`,
+    remedy: `alter system set max_locks_per_transaction = ${Math.max(enough, 2 * setting)}; then restart Postgres. Longer partitions (ETL_PARTITION) need fewer locks.`,
+  };
 }
 
-async function examineClock(database: Database, wallTime: () => number): Promise<DoctorFinding[]> {
+async function* examineClock(database: Database, wallTime: () => number): Findings {
   const before = wallTime();
   const there = await readClock(database);
   const here = (before + wallTime()) / 2;
   const skew = Math.abs(there - here);
-  if (skew <= SKEW) return [];
-  return [
-    {
-      check: 'clock',
-      what: `this machine's clock and the database's differ by ${formatDuration(Math.round(skew))}`,
-      remedy:
-        'Synchronize both with a time server (chrony, systemd-timesyncd). `timedatectl` says whether a machine is synchronized.',
-    },
-  ];
+  if (skew <= SKEW) return;
+  yield {
+    check: 'clock',
+    what: `this machine's clock and the database's differ by ${formatDuration(Math.round(skew))}`,
+    remedy:
+      'Synchronize both with a time server (chrony, systemd-timesyncd). `timedatectl` says whether a machine is synchronized.',
+  };
 }
 
-async function examineRate(database: Database): Promise<DoctorFinding[]> {
-  const { budgets } = await readSpending(database);
-  return budgets
-    .filter(
-      ({ plan, rate, lastRefusal }) =>
-        lastRefusal !== null && lastRefusal < 3600 && rate < LEAST_FACTOR * plan,
-    )
-    .map(({ host, plan, rate, refusals }) => ({
+async function* examineRate(database: Database): Findings {
+  for (const { host, plan, rate, refusals, lastRefusal } of (await readSpending(database)).budgets) {
+    if (lastRefusal === null || lastRefusal >= HOUR || rate >= LEAST_FACTOR * plan) continue;
+    yield {
       check: 'rate',
       what: `${host} refuses at ${plan} requests a second (${refusals} refusals); at most ${rate.toFixed(1)} are sent now`,
       remedy:
         'Set TONCENTER_RPS to what the plan allows, or find out who else uses the key: the limit counts all processes.',
-    }));
+    };
+  }
 }
 
 /** Reports a daemon that has run but sends no heartbeat: nothing follows the head, even if it was stopped on purpose. */
-async function examineDaemon(database: Database): Promise<DoctorFinding[]> {
+async function* examineDaemon(database: Database): Findings {
   const daemon = await readOwner(database, 'watermark');
-  if (daemon === undefined || (daemon.silence <= SILENT_SECONDS && !hasEnded(daemon.owner))) return [];
-  return [
-    {
-      check: 'daemon',
-      what: `no heartbeat of a daemon for ${formatDuration(daemon.silence)}: nothing follows the head of the chain`,
-      remedy: `Read its log, then start \`${commandLine('sync')}\`. If cron keeps the database up to date, no daemon is needed.`,
-    },
-  ];
+  if (daemon === undefined || (daemon.silence <= SILENT_SECONDS && !hasEnded(daemon.owner))) return;
+  yield {
+    check: 'daemon',
+    what: `no heartbeat of a daemon for ${formatDuration(daemon.silence)}: nothing follows the head of the chain`,
+    remedy: `Read its log, then start \`${commandLine('sync')}\`. If cron keeps the database up to date, no daemon is needed.`,
+  };
 }
 
-async function examineState(database: Database): Promise<DoctorFinding[]> {
+async function* examineState(database: Database): Findings {
   const { drift, quarantined, refused, failures } = await readStatus(database);
-  return [
-    ...drift.map(({ dataset, path, type, times, example }) => ({
+  for (const { dataset, path, type, times, example } of drift)
+    yield {
       check: 'drift',
       what: `${dataset} has a member ${path} (${type}) that has no column: in ${times} records, such as ${shorten(example)}`,
       remedy: 'Nothing is lost: the column extra contains it. A newer version may have a column for it.',
-    })),
-    ...[...quarantined].map(([dataset, records]) => ({
+    };
+  for (const [dataset, records] of quarantined)
+    yield {
       check: 'quarantine',
       what: `${records} records of ${dataset} did not fit their schema`,
       remedy: commandLine(`quarantine retry --only ${dataset} --again`),
-    })),
-    ...refused.map(({ dataset, reason, detail, attempts }) => ({
+    };
+  for (const { dataset, reason, detail, attempts } of refused)
+    yield {
       check: 'refused',
       what: `a range of ${dataset} cannot be read: ${reason}, ${detail}; tried ${attempts} times`,
       remedy: `It is retried automatically, with growing pauses. \`${commandLine('status')}\` names the range.`,
-    })),
-    ...failures.map(findingOfFailure),
-  ];
+    };
+  for (const failure of failures) yield findingOfFailure(failure);
 }
 
 function findingOfFailure({ dataset, code, message, hint }: Status['failures'][number]): DoctorFinding {

@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
-import { open, readFile, symlink } from 'node:fs/promises';
+import { open, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import * as z from 'zod';
 import { codeOf, DatabaseError } from '../errors.ts';
 import { USE_ANOTHER_SERVER } from './failure.ts';
-import { exists } from '../files.ts';
+import { exists, readIfThere } from '../files.ts';
 
 /** The Postgres programs of one directory (`bin`, `lib`, `share`). */
 export interface Binaries {
@@ -70,12 +70,8 @@ async function makeLinks(native: string): Promise<void> {
 }
 
 async function listedLinks(native: string): Promise<z.infer<typeof links>> {
-  try {
-    return links.parse(JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')));
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw error;
-  }
+  const text = await readIfThere(join(native, 'pg-symlinks.json'));
+  return text === undefined ? [] : links.parse(JSON.parse(text));
 }
 
 /** Paths in the list begin with `native/`, whatever this directory is called. */

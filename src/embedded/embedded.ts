@@ -19,6 +19,7 @@ import {
   type Postmaster,
   joinServer,
   type Keeper,
+  type Start,
   startServer,
 } from './keeper.ts';
 import { DATABASE, SUPERUSER, type ServerSettings, freePort, usualPort } from './server-settings.ts';
@@ -44,16 +45,7 @@ export interface EmbeddedOptions {
   readonly fallbacks?: readonly string[];
 }
 
-/** An open handle on the embedded server. */
-export interface EmbeddedServer {
-  /** `postgres://user:password@127.0.0.1:port/database`. It stays the same as long as the port is free. */
-  readonly url: string;
-  readonly port: number;
-  /** The directory of the data (absolute): the one that was asked for, or its fallback. */
-  readonly dataDir: string;
-  /** Closes the handle. Closing the last handle of all processes stops the server and waits until it has ended. */
-  readonly close: () => Promise<void>;
-}
+export type EmbeddedServer = ReturnType<typeof handle>;
 
 /**
  * Opens the embedded Postgres in `dataDir`: creates it at the first call, and starts it if it does not run. It joins a
@@ -102,16 +94,16 @@ export async function hasData(dataDir: string, fallbacks = FALLBACK_DIRECTORIES)
   return (await whereDataAre(resolve(dataDir), fallbacks)) !== undefined;
 }
 
-function handle(
-  { dataDir, pgdata }: ServerLocation,
-  { password }: Credentials,
-  { keeper, port }: Joined,
-): EmbeddedServer {
+/** An open handle on the embedded server. */
+function handle({ dataDir, pgdata }: ServerLocation, { password }: Credentials, { keeper, port }: Joined) {
   let closing: Promise<void> | undefined;
   return {
+    /** It stays the same as long as the port is free. */
     url: `postgresql://${SUPERUSER}:${password}@127.0.0.1:${port}/${DATABASE}`,
     port,
+    /** The directory of the data (absolute): the one that was asked for, or its fallback. */
     dataDir,
+    /** Closes the handle. Closing the last handle of all processes stops the server and waits until it has ended. */
     close: () => (closing ??= keeper.leave(() => stopPostmaster(pgdata))),
   };
 }
@@ -126,10 +118,7 @@ interface ServerOpening {
   readonly logger?: Logger;
 }
 
-interface Joined {
-  readonly keeper: Keeper;
-  readonly port: number;
-}
+type Joined = Pick<Postmaster, 'port'> & { readonly keeper: Keeper };
 
 /** Timeout for a server that does not answer, or for a dead one that still holds shared memory. Recovery is not counted. */
 const TIMEOUT_MS = 20_000;
@@ -177,14 +166,12 @@ async function tryToJoin(
     logger?.debug({ dataDir: location.dataDir, port }, 'embedded Postgres joined');
     return { keeper, port };
   } catch (error) {
-    if (error instanceof EtlError || !isPassing(codeOf(error))) throw error;
+    // The driver sets no code for a connection that was cut or timed out.
+    const code = codeOf(error);
+    const isPassing = code === undefined || PASSING.test(code) || PASSING_SYSTEM.test(code);
+    if (error instanceof EtlError || !isPassing) throw error;
     return { reason: error };
   }
-}
-
-/** The driver sets no code for a connection that was cut or timed out. */
-function isPassing(code: string | undefined): boolean {
-  return code === undefined || PASSING.test(code) || PASSING_SYSTEM.test(code);
 }
 
 /** Tries once to start the server. Returns true when it is ready; after a temporary failure, the next check decides. */
@@ -219,12 +206,6 @@ function noResponse(
   );
 }
 
-interface Creation {
-  readonly location: ServerLocation;
-  readonly binaries: Binaries;
-  readonly settings: ServerSettings;
-}
-
 /** The name begins with a dot: a directory that contains only such names still counts as new. */
 const TEMPORARY = '.new-';
 const HOUR_MS = 1000 * HOUR;
@@ -233,15 +214,16 @@ const HOUR_MS = 1000 * HOUR;
  * Creates the cluster in a temporary directory and renames it. So a killed process leaves nothing that looks like a
  * cluster, and if two processes create one at the same time, the slower one uses the other's.
  */
-async function createCluster(creation: Creation): Promise<void> {
-  const { location } = creation;
+async function createCluster({ location, binaries, settings }: Omit<Start, 'port'>): Promise<void> {
   await removeLeftovers(location.dataDir);
   const temporary = await mkdtemp(join(location.dataDir, TEMPORARY));
   try {
     if (location.account !== undefined) await lchown(temporary, location.account.uid, location.account.gid);
     const made: ServerLocation = { ...location, pgdata: join(temporary, 'postgres') };
     const password = randomBytes(18).toString('base64url');
-    await initialize(made, password, temporary, creation);
+    const passwordFile = join(temporary, 'password');
+    await writeOwned(passwordFile, `${password}\n`, made.account);
+    await initialize({ location: made, binaries, settings }, passwordFile);
     await keepCredentials(made, { password, port: usualPort(location.dataDir) });
     await rename(made.pgdata, location.pgdata);
   } catch (error) {
@@ -254,34 +236,17 @@ async function createCluster(creation: Creation): Promise<void> {
 }
 
 async function initialize(
-  made: ServerLocation,
-  password: string,
-  temporary: string,
-  creation: Creation,
+  { location: { pgdata, dataDir, account }, binaries, settings }: Omit<Start, 'port'>,
+  passwordFile: string,
 ): Promise<void> {
-  const { binaries, settings } = creation;
-  const passwordFile = join(temporary, 'password');
-  await writeOwned(passwordFile, `${password}\n`, made.account);
   const args = [
-    ...[
-      '--pgdata',
-      made.pgdata,
-      '--username',
-      SUPERUSER,
-      '--pwfile',
-      passwordFile,
-      '--auth',
-      'scram-sha-256',
-    ],
-    ...['--encoding', 'UTF8', '--locale', 'C', '--no-instructions'],
+    ...[`--pgdata=${pgdata}`, `--username=${SUPERUSER}`, `--pwfile=${passwordFile}`, '--auth=scram-sha-256'],
+    ...['--encoding=UTF8', '--locale=C', '--no-instructions'],
     ...(settings['fsync'] === 'off' ? ['--no-sync'] : []),
   ];
-  const { status, stdout, stderr } = await runCommand(binaries.initdb, args, made.account);
+  const { status, stdout, stderr } = await runCommand(binaries.initdb, args, account);
   if (status === 0) return;
-  throw embeddedFailure(
-    `cannot create a database in ${made.dataDir}`,
-    stderr || stdout || `initdb: ${status}`,
-  );
+  throw embeddedFailure(`cannot create a database in ${dataDir}`, stderr || stdout || `initdb: ${status}`);
 }
 
 /** Removes temporary directories of killed processes. One that is in use is younger. */

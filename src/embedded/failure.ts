@@ -67,16 +67,12 @@ const NO_REMEDY = { hint: `Read the server's messages above, or ${USE_ANOTHER_SE
 export function embeddedFailure(what: string, reason: string, cause?: unknown): DatabaseError {
   const { hint, isLasting } = REMEDIES.find(({ pattern }) => pattern.test(reason)) ?? NO_REMEDY;
   const Failure = isLasting === true ? DatabaseAccessError : DatabaseError;
-  return new Failure(`${what}: ${lastLines(reason)}`, { hint, cause });
+  // The last lines of a program's output name the reason.
+  return new Failure(`${what}: ${reason.trim().split('\n').slice(-6).join('\n')}`, { hint, cause });
 }
 
 /** Turns any other error into one of this program's. Aborts pass unchanged. */
 export function translateFailure(error: unknown, dataDir: string): Error {
   if (error instanceof EtlError || (error instanceof Error && isAbort(error))) return error;
   return embeddedFailure(`the embedded Postgres in ${dataDir} cannot be used`, String(error), error);
-}
-
-/** The last lines of a program's output, which name the reason. */
-function lastLines(text: string, count = 6): string {
-  return text.trim().split('\n').slice(-count).join('\n');
 }

@@ -16,7 +16,7 @@ import { embeddedFailure } from './failure.ts';
 import { exists, readIfThere } from '../files.ts';
 import type { ServerLocation } from './data-location.ts';
 
-interface Start {
+export interface Start {
   readonly location: ServerLocation;
   readonly binaries: Binaries;
   readonly settings: ServerSettings;
@@ -45,13 +45,13 @@ export async function startServer(start: Start): Promise<StartResult> {
   await configure(location, settings);
   const log = await openLog(location);
   try {
-    const child = await launch(start, log.fd);
+    const child = await launch(start, log.file.fd);
     const failure = await readiness(child, location.pgdata);
     if (failure === undefined) return 'ready';
     const words = (await readIfThere(log.path))?.slice(log.offset) ?? '';
     return judge(words === '' ? failure : words, location.dataDir);
   } finally {
-    await log.close();
+    await log.file.close();
   }
 }
 
@@ -63,16 +63,8 @@ async function configure({ pgdata, account }: ServerLocation, settings: ServerSe
 }
 
 async function launch({ location, binaries, port }: Start, logFd: number): Promise<ChildProcess> {
-  const args = [
-    '-D',
-    location.pgdata,
-    '-p',
-    String(port),
-    '-c',
-    'listen_addresses=127.0.0.1',
-    '-c',
-    'unix_socket_directories=',
-  ];
+  const onlyHere = ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='];
+  const args = ['-D', location.pgdata, '-p', String(port), ...onlyHere];
   const child = spawn(binaries.postgres, args, {
     cwd: '/',
     detached: true,
@@ -91,7 +83,7 @@ async function launch({ location, binaries, port }: Start, logFd: number): Promi
  */
 async function disownedPid(pgdata: string): Promise<{ PG_GRANDPARENT_PID?: string }> {
   const left = await readPostmaster(pgdata);
-  if (left === undefined || (await lifeOf(left.pid, pgdata)) === 'alive') return {};
+  if (left === undefined || (await isServer(left.pid, pgdata))) return {};
   return { PG_GRANDPARENT_PID: String(left.pid) };
 }
 
@@ -126,20 +118,14 @@ function judge(words: string, dataDir: string): StartResult {
   throw embeddedFailure(`the embedded Postgres in ${dataDir} does not start`, words);
 }
 
-interface Log {
-  readonly path: string;
-  readonly fd: number;
-  /** The offset at which the messages of this start begin. */
-  readonly offset: number;
-  close(): Promise<void>;
-}
-
 /** The server's log. When it has grown too large, one older file is kept. */
-async function openLog({ pgdata, account }: ServerLocation): Promise<Log> {
+async function openLog({ pgdata, account }: ServerLocation) {
   const path = join(pgdata, 'server.log');
   if ((await exists(path)) && (await stat(path)).size > LOG_LIMIT_BYTES) await rename(path, `${path}.1`);
   const file = await openOwned(path, 0, account);
-  return { path, fd: file.fd, offset: (await file.stat()).size, close: () => file.close() };
+  /** The offset at which the messages of this start begin. */
+  const offset = (await file.stat()).size;
+  return { path, file, offset };
 }
 
 interface Address {
@@ -149,10 +135,7 @@ interface Address {
 }
 
 /** The claim of one open handle on the server. */
-export interface Keeper {
-  /** Gives the claim up. If it was the last one, `stopServer` runs before another process can claim the server. */
-  leave(stopServer: () => Promise<void>): Promise<void>;
-}
+export type Keeper = Awaited<ReturnType<typeof joinServer>>;
 
 /** Ten seconds. Its timers do not keep the process alive if the caller forgets to close the handle. */
 const REJOIN = {
@@ -177,8 +160,8 @@ const LOGIN_REFUSED = sqlstates(SQLSTATE.invalidPassword, SQLSTATE.invalidAuthor
  * @throws WrongDatabaseError if another server answers, or this one refuses the login; the driver's error if nothing
  * answers or the server is shutting down
  */
-export async function joinServer(address: Address): Promise<Keeper> {
-  let session: KeptSession | undefined;
+export async function joinServer(address: Address) {
+  let session: Awaited<ReturnType<typeof openSession>> | undefined;
   let rejoining: Promise<void> | undefined;
   const leaving = new AbortController();
 
@@ -202,7 +185,8 @@ export async function joinServer(address: Address): Promise<Keeper> {
 
   await join();
   return {
-    async leave(stopServer) {
+    /** Gives the claim up. If it was the last one, `stopServer` runs before another process can claim the server. */
+    leave: async (stopServer: () => Promise<void>) => {
       leaving.abort();
       await rejoining;
       // If nothing answers, there is no server to stop.
@@ -219,12 +203,7 @@ export async function joinServer(address: Address): Promise<Keeper> {
   };
 }
 
-interface KeptSession {
-  readonly client: pg.Client;
-  readonly socket: Socket;
-}
-
-async function openSession(address: Address): Promise<KeptSession> {
+async function openSession(address: Address) {
   const socket = new Socket();
   const client = new pg.Client({
     host: '127.0.0.1',
@@ -300,16 +279,6 @@ export interface Postmaster {
   readonly status: 'starting' | 'ready' | 'stopping';
 }
 
-/** The status for the word in the file. A standby accepts connections, too. */
-const STATUS: ReadonlyMap<string, Postmaster['status']> = new Map([
-  ['ready', 'ready'],
-  ['standby', 'ready'],
-  ['stopping', 'stopping'],
-]);
-
-/** The state of the process that `postmaster.pid` names; `reused`: its number now belongs to another program. */
-type Life = 'alive' | 'dead' | 'reused';
-
 /**
  * The server that a data directory names; undefined if there is none, or if the file is not complete yet.
  * Lines: pid, data directory, start time, port, socket directory, listen address, shared memory, status.
@@ -319,21 +288,23 @@ async function readPostmaster(pgdata: string): Promise<Postmaster | undefined> {
   const [pid, port] = [Number(lines[0]), Number(lines[3])];
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
   const word = lines[7]?.trim();
-  const status = STATUS.get(word ?? '') ?? 'starting';
+  // A standby accepts connections, too.
+  const isReady = word === 'ready' || word === 'standby';
+  const status = isReady ? 'ready' : word === 'stopping' ? 'stopping' : 'starting';
   return { pid, port: Number.isInteger(port) ? port : 0, status };
 }
 
 /**
- * Whether the process is the server of `pgdata`, by the directory on its command line. Its working directory would
- * tell the same, but root in a container may not be allowed to read that of another user's process.
+ * True if a process lives and is the server of `pgdata`, by the directory on its command line: its number may belong to
+ * another program by now. Its working directory would tell the same, but root in a container may not be allowed to read
+ * that of another user's process.
  */
-async function lifeOf(pid: number, pgdata: string): Promise<Life> {
-  if (!isAlive(pid)) return 'dead';
-  if (process.platform === 'win32') return 'alive';
+async function isServer(pid: number, pgdata: string): Promise<boolean> {
+  if (!isAlive(pid)) return false;
+  if (process.platform === 'win32') return true;
   const words = process.platform === 'linux' ? await wordsOnLinux(pid) : await wordsElsewhere(pid);
-  if (words === undefined) return 'dead';
-  const directory = words[words.indexOf('-D') + 1];
-  return directory !== undefined && (await sameDirectory(directory, pgdata)) ? 'alive' : 'reused';
+  const directory = words?.[words.indexOf('-D') + 1];
+  return directory !== undefined && (await sameDirectory(directory, pgdata));
 }
 
 /** The command line; undefined for a zombie, too. In a container without an init process a zombie may stay forever. */
@@ -367,7 +338,7 @@ function isAlive(pid: number): boolean {
 /** The server that runs in a data directory; undefined if none does. */
 export async function runningPostmaster(pgdata: string): Promise<Postmaster | undefined> {
   const server = await readPostmaster(pgdata);
-  return server !== undefined && (await lifeOf(server.pid, pgdata)) === 'alive' ? server : undefined;
+  return server !== undefined && (await isServer(server.pid, pgdata)) ? server : undefined;
 }
 
 /** Requests a "fast" shutdown (disconnect clients, checkpoint, end), and waits until the server has ended. */
@@ -375,5 +346,5 @@ export async function stopPostmaster(pgdata: string): Promise<void> {
   const server = await runningPostmaster(pgdata);
   if (server === undefined) return;
   process.kill(server.pid, 'SIGINT');
-  while ((await lifeOf(server.pid, pgdata)) === 'alive') await delay(POLL_MS);
+  while (await isServer(server.pid, pgdata)) await delay(POLL_MS);
 }

@@ -42,7 +42,7 @@ const DEFAULTS: ServerSettings = {
  * The text of postgresql.conf, which is rewritten before each start. Settings of `alter system` are in
  * postgresql.auto.conf and win.
  */
-export function serverConfiguration(overrides: ServerSettings = {}): string {
+export function serverConfiguration(overrides: ServerSettings): string {
   const lines = Object.entries({ ...DEFAULTS, ...overrides }).map(([name, value]) => `${name} = '${value}'`);
   return `# Written by toncenter-etl at each start. Use ALTER SYSTEM to change a setting for good.\n${lines.join('\n')}\n`;
 }

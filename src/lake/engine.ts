@@ -16,29 +16,7 @@ interface WantedRows {
   readonly seconds?: readonly Range[];
 }
 
-/** Reads and writes Parquet with DuckDB, and has a folder for temporary files. */
-export interface Engine {
-  scratch(name: string): string;
-  /** Converts rows in the text format of COPY to a Parquet file, in their order. */
-  toParquet(rows: string, columns: CopiedColumns, parquet: string): Promise<void>;
-  /** Converts rows of Parquet files to a file in the text format of COPY; a column that is in none of them is null. */
-  fromParquet(parquets: readonly string[], wanted: WantedRows, rows: string): Promise<void>;
-  /** Concatenates files into one. */
-  merge(parquets: readonly string[], parquet: string): Promise<void>;
-  /** The values of an expression for all rows of a file. */
-  texts(parquet: string, expression: string): Promise<readonly string[]>;
-  /**
-   * Runs statements of this program. Returns the rows of the last one, with every value as text, as Postgres prints it.
-   */
-  ask(statements: string): Promise<TextResult>;
-  /**
-   * Restricts the engine to these files. It opens no others and no network connection, and no setting can be changed.
-   */
-  confine(paths: readonly string[]): Promise<void>;
-  /** Runs a user's statement, which may only read, until the signal ends it. Call `confine` first. */
-  read(statement: string, signal?: AbortSignal): Promise<TextResult>;
-  close(): Promise<void>;
-}
+export type Engine = Awaited<ReturnType<typeof openEngine>>;
 
 /** Compressed with zstd, dictionary-encoded if values repeat, with statistics for each group of rows. */
 const PARQUET = 'format parquet, compression zstd, row_group_size 122880';
@@ -47,32 +25,50 @@ const files = (paths: readonly string[]) =>
   `read_parquet([${paths.map(literal).join(', ')}], union_by_name = true, hive_partitioning = false)`;
 
 /**
+ * Reads and writes Parquet with DuckDB, and has a folder for temporary files.
  * @throws UsageError if DuckDB has no binary for this machine, NoScratchError if it has no directory for temporary
  * files
  */
-export async function openEngine(directory = tmpdir()): Promise<Engine> {
+export async function openEngine(directory = tmpdir()) {
   const folder = await openFolder(directory);
   const instance = await openDuck(folder);
   const duck = await instance.connect();
   // Otherwise DuckDB would take its proxy from the environment, and show the proxy's password to each statement.
   await duck.run(`set TimeZone = 'UTC'; set http_proxy = ''`);
   return {
-    scratch: (name) => join(folder, name),
-    toParquet: (rows, columns, parquet) =>
+    scratch: (name: string) => join(folder, name),
+    /** Converts rows in the text format of COPY to a Parquet file, in their order. */
+    toParquet: (rows: string, columns: CopiedColumns, parquet: string) =>
       asLakeError(inOrder(duck, `copy (${rowsOf(rows, columns)}) to ${literal(parquet)} (${PARQUET})`)),
-    fromParquet: (parquets, wanted, rows) => asLakeError(writeRows(duck, parquets, wanted, rows)),
-    async merge(parquets, parquet) {
+    /** Converts rows of Parquet files to a file in the text format of COPY; a column that is in none of them is null. */
+    fromParquet: (parquets: readonly string[], wanted: WantedRows, rows: string) =>
+      asLakeError(writeRows(duck, parquets, wanted, rows)),
+    /** Concatenates files into one. */
+    merge: async (parquets: readonly string[], parquet: string) => {
       await asLakeError(
         duck.run(`copy (select * from ${files(parquets)}) to ${literal(parquet)} (${PARQUET})`),
       );
     },
-    async texts(parquet, expression) {
+    /** The values of an expression for all rows of a file. */
+    texts: async (parquet: string, expression: string): Promise<readonly string[]> => {
       const query = `select ${expression} from ${files([parquet])}`;
       return textOf(await asLakeError(duck.runAndReadAll(query))).rows.map(([text]) => text ?? '');
     },
-    ask: async (statements) => textOf(await duck.runAndReadAll(statements)),
-    confine: (paths) => confine(duck, paths),
-    async read(statement, signal) {
+    /**
+     * Runs statements of this program. Returns the rows of the last one, with every value as text, as Postgres prints it.
+     */
+    ask: async (statements: string) => textOf(await duck.runAndReadAll(statements)),
+    /**
+     * Restricts the engine to these files, without network access, and no setting can be changed. Only a new engine is
+     * unrestricted again.
+     */
+    confine: async (paths: readonly string[]) => {
+      await duck.run(`set allowed_paths = [${paths.map(literal).join(', ')}]`);
+      await duck.run('set enable_external_access = false');
+      await duck.run('set lock_configuration = true');
+    },
+    /** Runs a user's statement, which may only read, until the signal ends it. Call `confine` first. */
+    read: async (statement: string, signal?: AbortSignal) => {
       const interrupt = () => duck.interrupt();
       signal?.addEventListener('abort', interrupt);
       try {
@@ -81,7 +77,7 @@ export async function openEngine(directory = tmpdir()): Promise<Engine> {
         signal?.removeEventListener('abort', interrupt);
       }
     },
-    async close() {
+    close: async () => {
       duck.closeSync();
       instance.closeSync();
       await rm(folder, { recursive: true, force: true });
@@ -186,13 +182,6 @@ function printed(value: Json): string | null {
  * A DuckDB session that runs a user's statements. DuckDB restricts it to some files, and this program to statements
  * that read: DuckDB would also let it write to each of these files.
  */
-
-/** Restricts a session to these files, without network access. Only a new session is unrestricted again. */
-async function confine(duck: DuckDBConnection, paths: readonly string[]): Promise<void> {
-  await duck.run(`set allowed_paths = [${paths.map(literal).join(', ')}]`);
-  await duck.run('set enable_external_access = false');
-  await duck.run('set lock_configuration = true');
-}
 
 /** Runs one or more statements. Returns the rows of the last one. */
 async function runReading(

@@ -2,7 +2,7 @@ import { loadDatasets, loadJobs } from '../dataset/load-jobs.ts';
 import { type Database, readClock } from '../postgres/database.ts';
 import { floorsOf, findExpired, type Expired, type Kept } from '../write/take-out.ts';
 import { readSavedWatermark } from '../ledger/stored-settings.ts';
-import type { PartitionSize } from '../write/target.ts';
+import type { Config } from '../settings/config.ts';
 import { tablesOf, type ExportedTable } from '../export/write-rows.ts';
 import { withLake } from './open-lake.ts';
 import { readLastWrite } from '../write/certificates.ts';
@@ -10,15 +10,9 @@ import { coveredBy } from '../read/grade-of.ts';
 import { countBrokenSeals, isSameState, stateOf } from '../read/table-rows.ts';
 import { common, formatRange, without, type Range } from '../range.ts';
 import { readLog } from './delta-log.ts';
-import { lostGrade, type Part } from './part.ts';
+import { lostGrade } from './part.ts';
 import type { Lake } from './lake.ts';
 import { faultsOf } from './verify-lake.ts';
-
-interface Keeping {
-  readonly retention: { readonly seconds: ReadonlyMap<string, number>; readonly isInLake: boolean };
-  readonly lake: string | undefined;
-  readonly partition: PartitionSize;
-}
 
 /**
  * The time from which each dataset is kept, according to the settings. With `lake`, rows expire only if the lake was
@@ -26,7 +20,7 @@ interface Keeping {
  * known block: a clock that is ahead must not drop rows.
  */
 export async function retentionFloors(
-  { retention, lake: location, partition }: Keeping,
+  { retention, lake: location, partition }: Pick<Config, 'retention' | 'lake' | 'partition'>,
   database: Database,
   now: number,
   signal?: AbortSignal,
@@ -47,21 +41,14 @@ interface ProvedFloorsOptions {
   readonly kept: readonly Kept[];
 }
 
-/** A partition that is kept because the lake was not proved to have it, and the reason. */
-interface Unproved {
-  readonly name: string;
-  readonly why: string;
-}
-
 /**
  * How far each floor may rise, so that the lake was proved to have everything below it. Every covered second is in a
  * part. Each part is intact and has the rows of the database, which match their seals.
  */
-async function provedFloors(
-  options: ProvedFloorsOptions,
-): Promise<{ readonly kept: readonly Kept[]; readonly unproved: readonly Unproved[] }> {
+async function provedFloors(options: ProvedFloorsOptions) {
   const kept: Kept[] = [];
-  const unproved: Unproved[] = [];
+  /** Partitions that are kept because the lake was not proved to have them, and the reasons. */
+  const unproved: { readonly name: string; readonly why: string }[] = [];
   for (const wanted of options.kept) {
     const held = options.tables.filter(({ facts }) => wanted.tables.includes(facts.name));
     const lastWrite = await readLastWrite(
@@ -104,7 +91,7 @@ async function faultOf(
     const [fault] = await faultsOf(lake, log, part, facts);
     if (fault !== undefined) return `${part.path} ${fault}`;
     // Applies even if one of its seconds is a hole by now: the others may have been reread since.
-    if (!(await isSame(database, source, part)))
+    if (!isSameState(await stateOf(database, { table, span: part.span }), part))
       return `${part.path} has other rows than the database: ${whatToDo(without([part.span], covered))}`;
     const lost = await lostGrade(database, source, part);
     if (lost !== undefined)
@@ -116,8 +103,4 @@ async function faultOf(
 /** An export rewrites a part only if every second of it is covered. */
 function whatToDo([hole]: readonly Range[]): string {
   return hole === undefined ? 'export it again' : `read ${formatRange(hole)} again, then export it`;
-}
-
-async function isSame(database: Database, { table }: ExportedTable, part: Part): Promise<boolean> {
-  return isSameState(await stateOf(database, { table, span: part.span }), part);
 }

@@ -1,7 +1,7 @@
 import { getTableColumns, sql } from 'drizzle-orm';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import * as z from 'zod';
-import type { Session } from '../postgres/database.ts';
+import { oneRow, type Session } from '../postgres/database.ts';
 import { loadTables } from '../postgres/load-tables.ts';
 import { coverage } from '../tables/etl/coverage.ts';
 import { stableJettons, ton_proxies } from '../tables/etl/watch-list.ts';
@@ -195,7 +195,8 @@ const LockRoom = z.object({
 
 /** The size of the server's lock table, and the number of partitions and their indexes. */
 export async function readLockRoom(session: Session): Promise<z.infer<typeof LockRoom>> {
-  const [row] = await session.rows(
+  return oneRow(
+    session,
     sql`
       select s.setting, s.transactions, s.setting * s.transactions as room, (
           select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -204,5 +205,4 @@ export async function readLockRoom(session: Session): Promise<z.infer<typeof Loc
           current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int as transactions) s`,
     LockRoom,
   );
-  return LockRoom.parse(row);
 }

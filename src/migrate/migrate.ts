@@ -13,6 +13,8 @@ import {
   MIGRATIONS,
   newerSchema,
   holdLock,
+  oneRow,
+  oneValue,
   readsOnly,
 } from '../postgres/database.ts';
 import { folder as jobs } from '../dataset/jobs-folder.ts';
@@ -138,7 +140,8 @@ async function requireFree(session: Session, applied: ReadonlySet<string>): Prom
   const known = [...knownMigrations().values()];
   // If a migration was applied, all earlier ones were, too.
   const had = known.slice(0, known.findLastIndex(({ hash }) => applied.has(hash)) + 1);
-  const [uses] = await session.rows(
+  const uses = await oneRow(
+    session,
     sql`
       select to_regclass('etl.coverage') is not null and to_regclass('etl.partitions') is not null as ours,
         (select min(n.nspname || '.' || u.name) from pg_namespace n join (
@@ -148,9 +151,7 @@ async function requireFree(session: Session, applied: ReadonlySet<string>): Prom
           where n.nspname in ('ton', 'etl', 'etl_partitions')) as others`,
     Uses,
   );
-  const lost = (uses?.ours === true && applied.size === 0 ? known : had).filter(
-    ({ hash }) => !applied.has(hash),
-  );
+  const lost = (uses.ours && applied.size === 0 ? known : had).filter(({ hash }) => !applied.has(hash));
   if (lost.length > 0) {
     const values = lost.map(({ hash, folderMillis }) => `(${literal(hash)}, ${folderMillis})`).join(', ');
     throw new WrongDatabaseError(
@@ -160,7 +161,7 @@ async function requireFree(session: Session, applied: ReadonlySet<string>): Prom
       },
     );
   }
-  if (applied.size > 0 || uses?.others == null) return;
+  if (applied.size > 0 || uses.others === null) return;
   throw new WrongDatabaseError(
     `another program uses the database's schemas: ${uses.others} does not belong to toncenter-etl`,
     {
@@ -176,12 +177,9 @@ async function renewRepeatable(session: Session, text: string, digest: string): 
   await keepSetting(session, 'repeatable', { sha256: digest });
 }
 
-interface Repeatable {
-  readonly first: readonly string[];
-  readonly feeds: string;
-}
+type Repeatable = Awaited<ReturnType<typeof readRepeatable>>;
 
-async function readRepeatable(): Promise<Repeatable> {
+async function readRepeatable() {
   const read = (name: string) => readFile(join(MIGRATIONS, name), 'utf8');
   return { first: await Promise.all(REPEATABLE.map(read)), feeds: await read(FEEDS) };
 }
@@ -224,11 +222,7 @@ async function requireWritable(database: Database): Promise<void> {
  * notice.
  */
 async function readApplied(session: Session): Promise<ReadonlySet<string>> {
-  const [history] = await session.rows(
-    sql`select ${KEEPS_HISTORY} as there`,
-    z.object({ there: z.boolean() }),
-  );
-  if (history?.there !== true) return new Set();
+  if (!(await oneValue(session, sql`select ${KEEPS_HISTORY}`, z.boolean()))) return new Set();
   const applied = await session.rows(sql`select hash from etl.migrations`, z.object({ hash: z.string() }));
   if (!applied.every(({ hash }) => knownMigrations().has(hash))) throw newerSchema();
   return new Set(applied.map(({ hash }) => hash));

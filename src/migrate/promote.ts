@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { isLive } from '../ledger/leases.ts';
 import { UsageError, WrongDatabaseError } from '../errors.ts';
 import { DAY, formatTime } from '../range.ts';
-import type { Database, Session } from '../postgres/database.ts';
+import { type Database, type Session, oneRow, oneValue } from '../postgres/database.ts';
 import { loadTables } from '../postgres/load-tables.ts';
 import { createPartitions, type PartitionSize } from '../write/target.ts';
 import { coverage, leases } from '../tables/etl/coverage.ts';
@@ -93,16 +93,15 @@ async function requireQuiet(from: Session): Promise<void> {
   });
 }
 
-const State = z.object({ state: z.string() });
-
 /** A digest that changes with each change of the source. */
 async function fingerprint(from: Session): Promise<string> {
-  const [row] = await from.rows(
+  const state = await oneValue(
+    from,
     sql`select concat_ws('/', (select max(${pages.id}) from ${pages}), (select string_agg(c::text, ';' order by c::text)
-          from ${coverage} c), (select count(*) from ${writes})) as state`,
-    State,
+          from ${coverage} c), (select count(*) from ${writes}))`,
+    z.string(),
   );
-  return createHash('sha256').update(State.parse(row).state).digest('hex');
+  return createHash('sha256').update(state).digest('hex');
 }
 
 async function begin(from: Session, to: Session): Promise<void> {
@@ -155,13 +154,13 @@ async function readBatch(from: Session, { title, columns, key }: Copied, last: s
     last === null
       ? sql``
       : sql`where (${key}) > (select ${key} from json_populate_record(null::${title}, ${last}::json))`;
-  const [batch] = await from.rows(
+  return oneRow(
+    from,
     sql`
       with part as (select ${columns} from ${title} ${after} order by ${key} limit ${BATCH})
       select json_agg(part)::text as rows, (json_agg(part)->-1)::text as last, count(*) as count from part`,
     Batch,
   );
-  return batch ?? { rows: null, last: null, count: 0 };
 }
 
 async function lastRow(to: Session, { title, columns, key, table }: Copied): Promise<string | null> {
@@ -200,16 +199,15 @@ async function setSequence(to: Session, { title, name }: Copied, column: string)
     select setval(pg_get_serial_sequence(${`etl.${name}`}, ${column}), greatest(1, (select max(${sql.identifier(column)}) from ${title})))`);
 }
 
-const Count = z.object({ count: z.coerce.number() });
-
 /** Before coverage is copied: each table must have as many rows in the target as in the source. */
 async function compareCounts({ from, to }: PromoteOptions, tables: readonly Copied[]): Promise<void> {
   for (const { name, title } of tables.filter(({ resumes }) => resumes)) {
-    const query = sql`select count(*) as count from ${title}`;
-    const [[own], [other]] = [await from.rows(query, Count), await to.rows(query, Count)];
-    if (own?.count === other?.count) continue;
+    const countIn = (database: Database) =>
+      oneValue(database, sql`select count(*) from ${title}`, z.coerce.number());
+    const [own, other] = [await countIn(from), await countIn(to)];
+    if (own === other) continue;
     throw new WrongDatabaseError(
-      `${name} has ${own?.count ?? 0} rows, but the target has ${other?.count ?? 0}: another process wrote there`,
+      `${name} has ${own} rows, but the target has ${other}: another process wrote there`,
       { hint: 'Start again with an empty target database.' },
     );
   }

@@ -2,7 +2,7 @@ import { randomBytes, createHmac } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { UsageError, EtlError } from '../errors.ts';
-import { type Database, type Session, openDatabase, readsOnly } from '../postgres/database.ts';
+import { type Database, type Session, oneValue, openDatabase, readsOnly } from '../postgres/database.ts';
 import { systemClock, CONFLICT, retry } from '../clock.ts';
 import { parsePostgres, withLogin } from '../settings/postgres-url.ts';
 
@@ -25,8 +25,6 @@ const BOOKKEEPING = '^(migrations|settings|partitions|closed_days|kept_.+)$';
 const KNOWS_MAINTAIN = 170_000;
 
 const ATTEMPTS = 10;
-
-const Truth = z.object({ truth: z.boolean() });
 
 /** The database whose statements are to be restricted, and whether it is the embedded server. */
 interface Restriction {
@@ -65,16 +63,16 @@ export async function openRestricted(restriction: Restriction): Promise<Database
   return open();
 }
 
-async function hasServerRights(database: Database): Promise<boolean> {
-  const [row] = await database.rows(
+function hasServerRights(database: Database): Promise<boolean> {
+  return oneValue(
+    database,
     sql`
       select r.rolsuper or exists (
         select from unnest(array['pg_execute_server_program', 'pg_write_server_files', 'pg_read_server_files']) may
-        where pg_has_role(current_user, may, 'member')) as truth
+        where pg_has_role(current_user, may, 'member'))
       from pg_roles r where r.rolname = current_user`,
-    Truth,
+    z.boolean(),
   );
-  return row?.truth ?? true;
 }
 
 /**
@@ -91,17 +89,17 @@ function throwIfRetryable(error: unknown): undefined {
   if (!(error instanceof EtlError) || error.retryable) throw error;
 }
 
-async function hasRights(database: Database, right: Right): Promise<boolean> {
-  const [row] = await database.rows(
+function hasRights(database: Database, right: Right): Promise<boolean> {
+  return oneValue(
+    database,
     sql`
       select coalesce((
         select bool_and(has_schema_privilege(c.relnamespace, 'usage') and has_table_privilege(c.oid, ${ROLES[right].table})
           = (${right} = 'read' or c.relnamespace::regnamespace::text <> 'etl' or c.relname !~ ${BOOKKEEPING}))
         from pg_class c
-        where c.relnamespace::regnamespace::text in ('ton', 'etl') and c.relkind in ('r', 'p', 'v')), false) as truth`,
-    Truth,
+        where c.relnamespace::regnamespace::text in ('ton', 'etl') and c.relkind in ('r', 'p', 'v')), false)`,
+    z.boolean(),
   );
-  return row?.truth ?? false;
 }
 
 /**
@@ -139,17 +137,6 @@ export interface ReaderOptions {
   readonly strict?: boolean;
 }
 
-export interface Reader {
-  /** False if the role does not exist and this user may not create it. */
-  readonly exists: boolean;
-  /** Undefined if the role existed and this user may not alter it. */
-  readonly password: string | undefined;
-  /** Statements that an administrator must run, in this order; empty if all is done. */
-  readonly left: readonly string[];
-  /** Sentences about tables whose rows the role cannot see, and what to do. */
-  readonly hidden: readonly string[];
-}
-
 const Left = z.object({ part: z.enum(['role', 'password', 'settings', 'server']), statement: z.string() });
 
 /**
@@ -162,7 +149,7 @@ const Left = z.object({ part: z.enum(['role', 'password', 'settings', 'server'])
 export async function allowReading(
   database: Database,
   { name, timeout, password = randomBytes(18).toString('base64url'), strict = false }: ReaderOptions,
-): Promise<Reader> {
+) {
   const isThere = (await database.run(sql`select from pg_roles where rolname = ${name}`)) > 0;
   if (await readsOnly(database)) return findReader(database, { name, isThere, password });
   if (password === null && !isThere) {
@@ -179,10 +166,16 @@ export async function allowReading(
   );
   const lacks = (part: z.infer<typeof Left>['part']) => left.some((each) => each.part === part);
   return {
+    /** False if the role does not exist and this user may not create it. */
     exists: !lacks('role'),
+    /** Undefined if the role existed and this user may not alter it. */
     password: password === null || lacks('role') || lacks('password') ? undefined : password,
-    // A role that another user created keeps its password.
+    /**
+     * Statements that an administrator must run, in this order; empty if all is done. A role that another user created
+     * keeps its password.
+     */
     left: left.filter(({ part }) => part !== 'password').map(({ statement }) => `${statement};`),
+    /** Sentences about tables whose rows the role cannot see, and what to do. */
     hidden: await rowsHiddenFrom(database, name),
   };
 }
@@ -202,7 +195,7 @@ interface Wanted extends Pick<ReaderOptions, 'name' | 'password'> {
   readonly isThere: boolean;
 }
 
-async function findReader(database: Database, { name, isThere, password }: Wanted): Promise<Reader> {
+async function findReader(database: Database, { name, isThere, password }: Wanted) {
   if (isThere && password === null)
     return { exists: true, password: undefined, left: [], hidden: await rowsHiddenFrom(database, name) };
   throw new UsageError('the server is read-only: no role can be created or altered', {

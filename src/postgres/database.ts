@@ -4,13 +4,7 @@ import { sql, type SQL } from 'drizzle-orm';
 import pg from 'pg';
 import * as z from 'zod';
 import { readMigrationFiles, type MigrationMeta } from 'drizzle-orm/migrator';
-import {
-  codeOf,
-  DatabaseError,
-  DatabaseUnavailableError,
-  WrongDatabaseError,
-  ServerChangedError,
-} from '../errors.ts';
+import { codeOf, DatabaseError, DatabaseUnavailableError, WrongDatabaseError } from '../errors.ts';
 import {
   streamAsText,
   type TextOptions,
@@ -22,7 +16,7 @@ import {
   lastRow,
   PINNED,
 } from './sql.ts';
-import { type Identity, chooseServer, firstAnswer, connectionOf } from './servers.ts';
+import { type ServerChoice, chooseServer, firstAnswer, connectionOf } from './servers.ts';
 import { isNotTried, translate } from './translate.ts';
 import { packageRoot } from '../package.ts';
 import type { LockName } from '../locks.ts';
@@ -174,8 +168,7 @@ export async function openDatabase({
   maxConnections = 8,
 }: DatabaseOptions): Promise<Database> {
   const connection = connectionOf(url);
-  const identity = createIdentity();
-  const choice = chooseServer(connection, identity);
+  const choice = chooseServer(connection);
   const pool = new pg.Pool({
     ...connection.login,
     Client: choice.Client,
@@ -196,14 +189,18 @@ export async function openDatabase({
   pool.on('connect', (client) => client.on('error', ignore));
   try {
     const version = await firstAnswer(pool, choice);
-    return assemble(pool, { label: connection.label, version }, identity);
+    return assemble(pool, { label: connection.label, version }, choice.identity);
   } catch (error) {
     await pool.end();
     throw translate(error);
   }
 }
 
-function assemble(pool: pg.Pool, facts: Pick<Database, 'label' | 'version'>, identity: Identity): Database {
+function assemble(
+  pool: pg.Pool,
+  facts: Pick<Database, 'label' | 'version'>,
+  identity: ServerChoice['identity'],
+): Database {
   return {
     ...facts,
     ...sessionOnPool(pool),
@@ -382,7 +379,7 @@ async function inTransaction<T>(client: pg.PoolClient, work: () => Promise<T>): 
  */
 async function begin(
   client: pg.PoolClient,
-  { identity, isSnapshot }: { readonly identity: Identity; readonly isSnapshot: boolean },
+  { identity, isSnapshot }: Pick<ServerChoice, 'identity'> & { readonly isSnapshot: boolean },
 ): Promise<z.infer<typeof Began>> {
   const level = isSnapshot ? 'repeatable read' : 'read committed';
   const limits = isSnapshot ? `${LIMITS}; ${WHOLE}` : LIMITS;
@@ -451,47 +448,4 @@ export function writeTransaction<T>(
     await requireOwnSchema(session);
     return result;
   }, how);
-}
-
-/** Identifies a server: its cluster, and its timeline, which grows with each promotion. A standby's timeline is null. */
-const ServerRow = z.object({ system: z.string(), timeline: z.number().nullable() });
-
-type ServerFacts = z.infer<typeof ServerRow>;
-
-/** Columns that identify the server. Any role may query them. */
-const COLUMNS = `(select system_identifier::text from pg_control_system()) as system,
-  case when not pg_is_in_recovery()
-    then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline`;
-
-/** Used if the role may not call these functions. */
-const UNKNOWN = `'' as system, null as timeline`;
-
-function createIdentity(): Identity {
-  let isKnown = true;
-  let own: ServerFacts | undefined;
-  return {
-    columns: () => (isKnown ? COLUMNS : UNKNOWN),
-    giveUp: () => {
-      const wasKnown = isKnown;
-      isKnown = false;
-      return wasKnown;
-    },
-    check: (row) => {
-      const seen = ServerRow.parse(row);
-      if (!isKnown) return;
-      own = { system: own?.system ?? seen.system, timeline: own?.timeline ?? seen.timeline };
-      requireSame(own, seen);
-    },
-  };
-}
-
-function requireSame(own: ServerFacts, seen: ServerFacts): void {
-  if (own.system === seen.system && (seen.timeline ?? own.timeline) === own.timeline) return;
-  const difference =
-    own.system === seen.system
-      ? `its timeline is ${String(seen.timeline)} instead of ${String(own.timeline)}, because a standby was promoted`
-      : `its system identifier is ${seen.system} instead of ${own.system}`;
-  throw new ServerChangedError(`the database server changed: ${difference}`, {
-    hint: 'It may lack the last commits; these are read again from the API. If the old server still runs, stop it. Run `toncenter-etl verify` over the time of the failover.',
-  });
 }

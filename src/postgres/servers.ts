@@ -11,6 +11,7 @@ import {
   codeOf,
   DatabaseUnavailableError,
   messageOf,
+  ServerChangedError,
   toError,
   WrongDatabaseError,
 } from '../errors.ts';
@@ -23,37 +24,6 @@ import {
 import { homeDirectory } from '../settings/read-values.ts';
 import { SQLSTATE, sqlstates } from '../sqlstate.ts';
 import { PINNED, lastRow } from './sql.ts';
-
-/**
- * The server that a run writes to. A promoted standby may lack what its primary has acknowledged, so what a run
- * remembers may not be true there.
- */
-export interface Identity {
-  /** Columns of a select, for `check`. */
-  readonly columns: () => string;
-  /**
-   * Called if the server does not answer the query: from then on nothing is compared. Returns false if that was known
-   * already.
-   */
-  readonly giveUp: () => boolean;
-  /**
-   * Remembers the first server that answers, and compares every later answer with it.
-   * @throws ServerChangedError if it is another one
-   */
-  readonly check: (row: unknown) => void;
-}
-
-/** Chooses one of several servers: the first that answers. If it fails later, the next one is tried. */
-interface ServerChoice {
-  /** The index of the chosen server in the list. */
-  readonly index: () => number;
-  /** For the pool: a client that connects to the chosen server. */
-  readonly Client: new () => pg.Client;
-  /**
-   * For the pool: rejects a server whose sessions do not match `target_session_attrs`, or that is not the server of before.
-   */
-  readonly verify: (client: pg.ClientBase, done: (error?: Error) => void) => void;
-}
 
 /** Errors that do not depend on TLS or on the host: trying another one would not help. */
 const SAME_EVERYWHERE = sqlstates(
@@ -112,13 +82,69 @@ function createTurns(servers: PostgresConnection['servers']) {
   };
 }
 
+/** Identifies a server: its cluster, and its timeline, which grows with each promotion. A standby's timeline is null. */
+const ServerRow = z.object({ system: z.string(), timeline: z.number().nullable() });
+
+type ServerFacts = z.infer<typeof ServerRow>;
+
+/** Columns that identify the server. Any role may query them. */
+const COLUMNS = `(select system_identifier::text from pg_control_system()) as system,
+  case when not pg_is_in_recovery()
+    then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline`;
+
+/** Used if the role may not call these functions. */
+const UNKNOWN = `'' as system, null as timeline`;
+
+/**
+ * The server that a run writes to. A promoted standby may lack what its primary has acknowledged, so what a run
+ * remembers may not be true there.
+ */
+function createIdentity() {
+  let isKnown = true;
+  let own: ServerFacts | undefined;
+  return {
+    /** Columns of a select, for `check`. */
+    columns: () => (isKnown ? COLUMNS : UNKNOWN),
+    /**
+     * Called if the server does not answer the query: from then on nothing is compared. Returns false if that was known
+     * already.
+     */
+    giveUp: () => {
+      const wasKnown = isKnown;
+      isKnown = false;
+      return wasKnown;
+    },
+    /**
+     * Remembers the first server that answers, and compares every later answer with it.
+     * @throws ServerChangedError if it is another one
+     */
+    check: (row: unknown) => {
+      const seen = ServerRow.parse(row);
+      if (!isKnown) return;
+      own = { system: own?.system ?? seen.system, timeline: own?.timeline ?? seen.timeline };
+      requireSame(own, seen);
+    },
+  };
+}
+
+function requireSame(own: ServerFacts, seen: ServerFacts): void {
+  if (own.system === seen.system && (seen.timeline ?? own.timeline) === own.timeline) return;
+  const difference =
+    own.system === seen.system
+      ? `its timeline is ${String(seen.timeline)} instead of ${String(own.timeline)}, because a standby was promoted`
+      : `its system identifier is ${seen.system} instead of ${own.system}`;
+  throw new ServerChangedError(`the database server changed: ${difference}`, {
+    hint: 'It may lack the last commits; these are read again from the API. If the old server still runs, stop it. Run `toncenter-etl verify` over the time of the failover.',
+  });
+}
+
 const Answer = z.looseObject({ fit: z.boolean() });
 
 /** Asks a server whether it matches, and for its identity. */
 async function ask(
   client: pg.ClientBase,
   condition: string,
-  identity: Identity,
+  identity: ReturnType<typeof createIdentity>,
 ): Promise<z.infer<typeof Answer>> {
   try {
     return Answer.parse(
@@ -132,8 +158,12 @@ async function ask(
   }
 }
 
-export function chooseServer({ servers, wants }: PostgresConnection, identity: Identity): ServerChoice {
+export type ServerChoice = ReturnType<typeof chooseServer>;
+
+/** Chooses one of several servers: the first that answers. If it fails later, the next one is tried. */
+export function chooseServer({ servers, wants }: PostgresConnection) {
   const turns = createTurns(servers);
+  const identity = createIdentity();
   /** Moves on after a failed attempt, and returns the error to report. */
   const react = (error: Error, from: number): Error => {
     const code = codeOf(error) ?? error.message;
@@ -163,9 +193,15 @@ export function chooseServer({ servers, wants }: PostgresConnection, identity: I
   }
 
   return {
+    identity,
+    /** The index of the chosen server in the list. */
     index: turns.index,
+    /** For the pool: a client that connects to the chosen server. */
     Client: ChosenClient,
-    verify(client, done) {
+    /**
+     * For the pool: rejects a server whose sessions do not match `target_session_attrs`, or that is not the server of before.
+     */
+    verify: (client: pg.ClientBase, done: (error?: Error) => void) => {
       const from = turns.index();
       ask(client, FIT.get(wants) ?? 'true', identity)
         .then((answer) => {

@@ -296,26 +296,27 @@ function sendPiece(stream: Writable, piece: Buffer): void {
  * @returns the number of rows that were stored, without those that a trigger dropped
  */
 export function copyIn(client: pg.ClientBase, statements: string, pieces: CopyPieces): Promise<number> {
+  return outcomeOf<number>((done) => client.query(new CopyIn(statements, pieces, done)));
+}
+
+/** The outcome of a query that is not one of the driver's own. */
+function outcomeOf<T>(start: (done: (error: unknown, result: T) => void) => unknown): Promise<T> {
   return new Promise((resolve, reject) => {
-    client.query(
-      new CopyIn(statements, pieces, (error, rows) => {
-        if (error == null) resolve(rows);
-        else reject(toError(error));
-      }),
-    );
+    start((error, result) => {
+      if (error == null) resolve(result);
+      else reject(toError(error));
+    });
   });
 }
 
 /** A query that hands over the data of a `copy … to stdout`. */
 class CopyOut extends pg.Query {
   private readonly onData: (data: Buffer) => void;
-  private readonly done: (error: Error | null | undefined) => void;
   private failure: Error | undefined;
 
-  constructor(text: string, onData: (data: Buffer) => void, done: (error: Error | null | undefined) => void) {
-    super(text, undefined, (error) => this.done(error));
+  constructor(text: string, onData: (data: Buffer) => void, done: (error: unknown) => void) {
+    super(text, undefined, (error) => done(error ?? this.failure));
     this.onData = onData;
-    this.done = (error) => done(error ?? this.failure);
   }
 
   /** Called by the driver. Its own queries drop the data. An error that is thrown here would end the process. */
@@ -335,14 +336,9 @@ export function copyOut(
   statement: string,
   onData: (data: Buffer) => void,
 ): Promise<void> {
-  return new Promise((resolve, reject) => {
-    client.query(
-      new CopyOut(statement, onData, (error) => {
-        if (error == null) resolve();
-        else reject(error);
-      }),
-    );
-  });
+  return outcomeOf<undefined>((done) =>
+    client.query(new CopyOut(statement, onData, (error) => done(error, undefined))),
+  );
 }
 
 /** A row of values as Postgres prints them. */
@@ -386,19 +382,17 @@ const NAMES_OF_TYPES: ReadonlyMap<number, string> = new Map([
 /** A query that hands over each row when it arrives. The driver's own queries keep all rows in memory. */
 class RowQuery extends pg.Query {
   private readonly taker: RowTaker;
-  private readonly done: (error: Error | null | undefined, tag: string) => void;
   private source: Readable | undefined;
   private failure: Error | undefined;
 
-  constructor(text: string, taker: RowTaker, done: RowQuery['done']) {
+  constructor(text: string, taker: RowTaker, done: (error: unknown, tag: string) => void) {
     // The extended protocol takes one statement. With the simple one, a `commit` could end the read-only transaction
     // and be followed by another statement.
     const config = { text, queryMode: 'extended' };
     super(config, undefined, (error, result) => {
-      this.done(error, error ? '' : tagOf(result));
+      done(this.failure ?? error, error ? '' : tagOf(result));
     });
     this.taker = taker;
-    this.done = (error, tag) => done(this.failure ?? error, tag);
     const { submit } = this;
     this.submit = (connection) => {
       this.source = connection.stream;
@@ -465,16 +459,15 @@ function runByRow(
   text: string,
   { taker, signal }: Pick<TextOptions, 'taker' | 'signal'>,
 ): Promise<string> {
-  return new Promise((resolve, reject) => {
+  return outcomeOf((done) => {
     const query = new RowQuery(text, taker, (error, tag) => {
       signal?.removeEventListener('abort', abandon);
-      if (error === undefined || error === null) resolve(tag);
-      else reject(error);
+      done(error, tag);
     });
     const abandon = () => query.abandon();
     signal?.addEventListener('abort', abandon);
     client.query(query);
-    if (signal?.aborted === true) query.abandon();
+    if (signal?.aborted === true) abandon();
   });
 }
 

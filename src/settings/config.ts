@@ -108,19 +108,15 @@ export interface SettingsWarning {
 /** The names of all settings. The documentation's test uses them. */
 export const SETTING_NAMES: readonly string[] = Object.keys(Environment.shape);
 
-interface ReadConfigOptions {
-  /** Says what is wrong with the name of a dataset; undefined if it is right. */
-  readonly faultOfDataset?: (name: string) => string | undefined;
-}
-
 /**
- * Reads the environment and `.env` of the working directory. The environment wins.
+ * Reads the environment and `.env` of the working directory. The environment wins. `faultOfDataset` says what is wrong
+ * with the name of a dataset; undefined if it is right.
  * @throws UsageError that names every wrong variable at once
  */
 export function readConfig(
   environment: NodeJS.ProcessEnv = process.env,
   directory = workingDirectory(),
-  { faultOfDataset = () => undefined }: ReadConfigOptions = {},
+  { faultOfDataset = () => undefined }: { faultOfDataset?: (name: string) => string | undefined } = {},
 ): Config {
   const read = readValues(environment, directory);
   const { values } = read;
@@ -139,7 +135,9 @@ export function readConfig(
   ];
   if (parsed.success && typeof server !== 'string' && faults.length === 0) {
     if (environment === process.env) copyToProcess(values);
-    const warnings = [...unknown.map(unknownSetting), ...server.warnings.map(uselessParameter)];
+    const remedy = 'Correct it or remove it from DATABASE_URL or the PG variables.';
+    const useless = server.warnings.map((what) => ({ what, remedy }));
+    const warnings = [...unknown.map(unknownSetting), ...useless];
     return { ...toConfig(parsed.data, values), databaseUrl: server.url, warnings };
   }
   // A misspelled name is often the reason for another fault.
@@ -183,10 +181,6 @@ function unknownSetting({ name, nearest }: ReturnType<typeof findUnknown>[number
         ? 'Remove it from the environment or .env.'
         : `Write ${nearest} if you mean it, or remove ${name} from the environment or .env.`,
   };
-}
-
-function uselessParameter(what: string): SettingsWarning {
-  return { what, remedy: 'Correct it or remove it from DATABASE_URL or the PG variables.' };
 }
 
 /** The result of `read`, or the message of its UsageError. */
@@ -347,23 +341,20 @@ function parseBytes(text: string): number {
   return Number(match[1]) * 1000 ** ['', 'k', 'm', 'g', 't'].indexOf((match[2] ?? '').toLowerCase());
 }
 
-/** How long rows are kept. */
-interface Retention {
-  /** Seconds for which each dataset is kept. A dataset that is not named is kept forever. */
-  readonly seconds: ReadonlyMap<string, number>;
-  /** True: rows are dropped only after the lake was verified to have them. */
-  readonly isInLake: boolean;
-}
-
 /**
- * Reads words such as `transactions:90d` and `lake`.
+ * Reads how long rows are kept from words such as `transactions:90d` and `lake`.
  * @throws UsageError
  */
-function parseRetention(all: readonly string[]): Retention {
+function parseRetention(all: readonly string[]) {
   const kept = all.filter((word) => word !== 'lake').map(parseKept);
   const twice = kept.find(([name], index) => kept.findIndex(([other]) => other === name) !== index);
   if (twice !== undefined) throw new UsageError(`${twice[0]} is named twice`);
-  return { seconds: new Map(kept), isInLake: all.includes('lake') };
+  return {
+    /** Seconds for which each dataset is kept. A dataset that is not named is kept forever. */
+    seconds: new Map(kept),
+    /** True: rows are dropped only after the lake was verified to have them. */
+    isInLake: all.includes('lake'),
+  };
 }
 
 /** Parses `transactions:90d` into the dataset and its seconds. */

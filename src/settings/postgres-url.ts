@@ -51,40 +51,43 @@ export const POSTGRES_VARIABLES: readonly string[] = [
 /** If none of these is set, no server is named: the other variables say how to connect, but not where. */
 const NAMES_A_SERVER = ['PGHOST', 'PGHOSTADDR', 'PGDATABASE', 'PGSERVICE'] as const;
 
-/** The parameters that this program obeys. `refuse` returns why a value cannot be obeyed. */
-const OBEYED: ReadonlyMap<string, { readonly refuse?: (value: string) => string | undefined }> = new Map([
+/** Why a value cannot be obeyed; undefined if it can. */
+type Refusing = (value: string) => string | undefined;
+
+/** The parameters that this program obeys, with what says why a value cannot be obeyed. */
+const OBEYED: ReadonlyMap<string, Refusing> = new Map([
   ...['host', 'hostaddr', 'dbname', 'user', 'password', 'options', 'service', 'sslmode'].map(plain),
   ...['sslrootcert', 'sslcert', 'sslkey', 'sslpassword', 'sslcrl'].map(plain),
   ...['ssl_min_protocol_version', 'ssl_max_protocol_version'].map(plain),
-  ['port', { refuse: (value) => (value.split(',').every(isPort) ? undefined : 'a port is 1 to 65535') }],
-  ['sslnegotiation', { refuse: unlessExactly('postgres', 'direct') }],
+  ['port', (value: string) => (value.split(',').every(isPort) ? undefined : 'a port is 1 to 65535')],
+  ['sslnegotiation', unlessExactly('postgres', 'direct')],
   [
     'target_session_attrs',
-    { refuse: unlessExactly('any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby') },
+    unlessExactly('any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'),
   ],
-  ['ssl', { refuse: unlessOneOf('true', 'false', '1', '0') }],
+  ['ssl', unlessOneOf('true', 'false', '1', '0')],
   [
     'connect_timeout',
-    { refuse: (value) => (/^-?\d+$/.test(value) ? undefined : 'it is not a number of seconds') },
+    (value: string) => (/^-?\d+$/.test(value) ? undefined : 'it is not a number of seconds'),
   ],
-  ['client_encoding', { refuse: unlessOneOf('utf8', 'utf-8', 'unicode', 'auto') }],
-  ['sslcertmode', { refuse: unlessOneOf('allow') }],
-  ['sslcompression', { refuse: unlessOneOf('0') }],
-  ['sslsni', { refuse: unlessOneOf('1') }],
-  ['channel_binding', { refuse: unlessOneOf('disable', 'prefer') }],
-  ['gssencmode', { refuse: unlessOneOf('disable', 'prefer') }],
-  ['load_balance_hosts', { refuse: unlessOneOf('disable') }],
+  ['client_encoding', unlessOneOf('utf8', 'utf-8', 'unicode', 'auto')],
+  ['sslcertmode', unlessOneOf('allow')],
+  ['sslcompression', unlessOneOf('0')],
+  ['sslsni', unlessOneOf('1')],
+  ['channel_binding', unlessOneOf('disable', 'prefer')],
+  ['gssencmode', unlessOneOf('disable', 'prefer')],
+  ['load_balance_hosts', unlessOneOf('disable')],
   // The driver speaks version 3.0 alone.
-  ['min_protocol_version', { refuse: unlessOneOf('3.0') }],
-  ['max_protocol_version', { refuse: unlessOneOf('3.0', '3.2', 'latest') }],
-  ['scram_client_key', { refuse: cannotBeKept }],
-  ['scram_server_key', { refuse: cannotBeKept }],
-  ['require_auth', { refuse: cannotBeKept }],
-  ['requirepeer', { refuse: cannotBeKept }],
-  ['sslcrldir', { refuse: cannotBeKept }],
-  ['requiressl', { refuse: () => 'write sslmode=require instead' }],
-  ['passfile', { refuse: () => 'set PGPASSFILE instead' }],
-  ['servicefile', { refuse: () => 'set PGSERVICEFILE instead' }],
+  ['min_protocol_version', unlessOneOf('3.0')],
+  ['max_protocol_version', unlessOneOf('3.0', '3.2', 'latest')],
+  ['scram_client_key', cannotBeKept],
+  ['scram_server_key', cannotBeKept],
+  ['require_auth', cannotBeKept],
+  ['requirepeer', cannotBeKept],
+  ['sslcrldir', cannotBeKept],
+  ['requiressl', () => 'write sslmode=require instead'],
+  ['passfile', () => 'set PGPASSFILE instead'],
+  ['servicefile', () => 'set PGSERVICEFILE instead'],
 ]);
 
 /** Parameters of libpq and of other programs that are ignored, because they change nothing that matters here. */
@@ -106,15 +109,15 @@ const WITHOUT_EFFECT: readonly string[] = [
  */
 const ABOUT_SECURITY = /ssl|tls|auth|bind|gss|cert|peer|verif/i;
 
-function plain(name: string): [string, { readonly refuse?: (value: string) => string | undefined }] {
-  return [name, {}];
+function plain(name: string): [string, Refusing] {
+  return [name, () => undefined];
 }
 
-function unlessOneOf(...values: readonly string[]): (value: string) => string | undefined {
+function unlessOneOf(...values: readonly string[]): Refusing {
   return (value) => (values.includes(value.toLowerCase()) ? undefined : cannotBeKept());
 }
 
-function unlessExactly(...values: readonly string[]): (value: string) => string | undefined {
+function unlessExactly(...values: readonly string[]): Refusing {
   return (value) => (values.includes(value) ? undefined : `it is none of ${values.join(', ')}`);
 }
 
@@ -172,10 +175,10 @@ export function examineParameters(parameters: PostgresParameters): string[] {
   requireStrongMode(parameters);
   requireOneForEachHost(parameters);
   return [...parameters].flatMap(([name, value]) => {
-    const obeyed = OBEYED.get(name);
-    const reason = obeyed?.refuse?.(value);
+    const refusing = OBEYED.get(name);
+    const reason = refusing?.(value);
     if (reason !== undefined) throw new UsageError(`has ${name}=${value}, which is refused: ${reason}`);
-    if (obeyed !== undefined) return [];
+    if (refusing !== undefined) return [];
     if (WITHOUT_EFFECT.includes(name)) return [`the connection parameter ${name} has no effect`];
     const nearest = nearestName(name, [...OBEYED.keys()]);
     const hint = nearest === undefined ? '' : `: did you mean ${nearest}?`;

@@ -15,29 +15,23 @@ const OBEYED =
 const ENTRY = /[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=(?:[ \t]*(["'`])([^]*?)\2([^\n]*)|([^\n]*))(?:\n|$)/y;
 const LINE = /[^\n]*(?:\n|$)/y;
 
-export interface Values {
-  /** The environment's values win. An empty value counts as not set. */
-  readonly values: NodeJS.Dict<string>;
-  /** Probable mistakes, a sentence each. No sentence repeats a value. */
-  readonly faults: readonly string[];
-  /** The names that the file sets. */
-  readonly fromFile: readonly string[];
-}
-
 /** @throws UsageError if `.env` exists but cannot be read as text */
-export function readValues(environment: NodeJS.ProcessEnv, directory: string): Values {
+export function readValues(environment: NodeJS.ProcessEnv, directory: string) {
   const path = join(directory, '.env');
   const file = isThere(path) ? parseFile(readText(path)) : NOTHING;
   const given = { ...file.values, ...environment };
-  const values = Object.fromEntries(
+  const values: NodeJS.Dict<string> = Object.fromEntries(
     Object.entries(given).filter(([, value]) => value !== undefined && value !== ''),
   );
   const faults = Object.entries(values).flatMap(([name, value = '']) =>
     OBEYED.test(name) ? faultsOfValue(name, value, name in file.values && !(name in environment)) : [],
   );
   return {
+    /** The environment's values win. An empty value counts as not set. */
     values,
+    /** Probable mistakes, a sentence each. No sentence repeats a value. */
     faults: [...file.faults.map((fault) => `${path}: ${fault}`), ...faults],
+    /** The names that the file sets. */
     fromFile: Object.keys(file.values),
   };
 }
@@ -197,17 +191,14 @@ export function workingDirectory(): string {
   }
 }
 
-/** A name that looks like a setting, and the setting that is probably meant, if any. */
-export interface UnknownSetting {
-  readonly name: string;
-  readonly nearest: string | undefined;
-}
+type Values = ReturnType<typeof readValues>;
 
 /**
- * Unknown names with the prefix of this program's settings, and names in `.env` that are similar to a known one. In the
- * environment too, if the known one says where the database is: the embedded server would be used instead.
+ * Names that look like a setting, each with the setting that is probably meant, if any. These are unknown names with
+ * the prefix of this program's settings, and names in `.env` that are similar to a known one. In the environment
+ * too, if the known one says where the database is: the embedded server would be used instead.
  */
-export function findUnknown({ values, fromFile }: Values, known: readonly string[]): UnknownSetting[] {
+export function findUnknown({ values, fromFile }: Values, known: readonly string[]) {
   return Object.keys(values)
     .filter((name) => !known.includes(name) && !OBEYED_ELSEWHERE.test(name))
     .sort()

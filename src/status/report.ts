@@ -12,11 +12,11 @@ import {
 import { uncoveredBetween, readStatus, type Status } from '../read/stored-status.ts';
 import { readUnfit, type Unfit } from '../read/quarantined.ts';
 import { isGap, readWanted } from '../ledger/stored-coverage.ts';
-import { readSpending, type Spending, hasEnded } from '../ledger/workers.ts';
+import { readSpending, hasEnded } from '../ledger/workers.ts';
 import { readPools, countLookups, type LookupCounts } from '../ledger/subjects.ts';
 import { readOwner } from '../ledger/leases.ts';
 import { common, type Range, union, without } from '../range.ts';
-import { readCollectionReports, type CollectionReport } from './collections.ts';
+import { readCollectionReports } from './collections.ts';
 import {
   delayOf,
   pauseSeconds,
@@ -25,79 +25,9 @@ import {
   type TailPlan,
 } from '../dataset/tail-pace.ts';
 
-/**
- * The state of one dataset. Ranges are in unix seconds. If a dataset is read pool by pool, they are what all pools
- * have in common.
- */
-export interface DatasetReport {
-  readonly dataset: string;
-  /** The start of what a daemon keeps complete, unix seconds; null if none has run. */
-  readonly since: number | null;
-  readonly covered: readonly Range[];
-  readonly verified: readonly Range[];
-  /** Not covered, between the first and the last covered second. */
-  readonly holes: readonly Range[];
-  /** Wanted by the daemon, below the end of coverage, and not covered: the holes, and what is older than all coverage. */
-  readonly missing: readonly Range[];
-  readonly rows: readonly RowCount[];
-  /** Seconds between the clock and the end of coverage; null if nothing is covered. */
-  readonly lag: number | null;
-  /** True if the dataset is read pool by pool and no pool is known yet. */
-  readonly isWithoutPools: boolean;
-  readonly quarantined: number;
-  /** True if more than a few of its records are in quarantine. */
-  readonly isUnfit: boolean;
-  /** Members of the API that have no column. */
-  readonly drift: Status['drift'];
-  readonly refused: Status['refused'];
-  readonly lastError: Status['failures'][number] | null;
-  /** The last error of each pool or walk that has committed nothing since, newest first. */
-  readonly errors: Status['failures'];
-}
+export type DatasetReport = ReturnType<typeof reportOn>;
 
-/** The state of a database at a moment, from the database alone. */
-export interface Report {
-  /**
-   * The moment by the database's clock, unix seconds. A host's clock may be slow, and then a stopped head would look young.
-   */
-  readonly at: number;
-  readonly database: string;
-  readonly network: string | null;
-  /** The network's global_id. */
-  readonly globalId: number | null;
-  /** Seconds since a daemon's last heartbeat; null if none has run. */
-  readonly silence: number | null;
-  /** True if that daemon ran on this host and has ended. For a daemon of another host only its silence tells. */
-  readonly hasEnded: boolean;
-  readonly head: {
-    readonly seqno: number;
-    /** The head's block time, and the watermark below which no row can still appear; unix seconds. */
-    readonly time: number;
-    /** Seconds since its block time. */
-    readonly age: number;
-    readonly watermark: number;
-    readonly waitingFor: string | null;
-    /** How long the chain takes to name the blocks of a second; null if too few polls are known. */
-    readonly naming: Naming | null;
-  } | null;
-  /** What the watermark waits for; null if it is known. */
-  readonly awaited: string | null;
-  /** Ranges whose blocks the source lacks. No dataset is read there. */
-  readonly gaps: Status['refused'];
-  readonly datasets: readonly DatasetReport[];
-  readonly collections: readonly CollectionReport[];
-  readonly leases: Status['leases'];
-  readonly spending: Spending;
-  /** The lake that a daemon writes; null if none does. */
-  readonly lake: {
-    readonly location: string;
-    /** Seconds since the lake last had all that was covered; before the first round has ended, since it began. */
-    readonly age: number;
-    readonly isWhole: boolean;
-    /** Why the last round failed. */
-    readonly error: string | null;
-  } | null;
-}
+export type Report = Awaited<ReturnType<typeof readReport>>;
 
 interface ReportOptions {
   /** `exact` counts rows, which takes seconds; `estimated` uses Postgres' statistics, for callers that ask often. */
@@ -106,12 +36,12 @@ interface ReportOptions {
   readonly countLookups?: () => Promise<readonly LookupCounts[]>;
 }
 
-/** Reads the state of every dataset that the database knows. */
+/** Reads the state of every dataset that the database knows, from the database alone. */
 export async function readReport(
   database: Database,
   datasets: readonly Dataset<AnyJob>[],
   options: ReportOptions,
-): Promise<Report> {
+) {
   const { streams, collections } = splitKinds(datasets);
   const now = Math.floor(await readClock(database));
   const status = await readStatus(database);
@@ -136,13 +66,19 @@ export async function readReport(
     reports.push(reportOn(dataset, { status, unfit, rows, isWithoutPools, since, now }));
   }
   return {
+    /**
+     * The moment by the database's clock, unix seconds. A host's clock may be slow, and then a stopped head would look young.
+     */
     at: now,
     database: database.label,
     network: network === undefined ? null : networkName(network),
+    /** The network's global_id. */
     globalId: network ?? null,
     ...lifeOf(await readOwner(database, 'watermark')),
     head: headOf(saved, now),
+    /** What the watermark waits for; null if it is known. */
     awaited: saved?.utime === 0 ? saved.waitingFor : null,
+    /** Ranges whose blocks the source lacks. No dataset is read there. */
     gaps: status.refused.filter(isGap),
     datasets: reports,
     collections: await readCollectionReports(database, collections, { status, lookups, count }),
@@ -152,21 +88,34 @@ export async function readReport(
   };
 }
 
-function lifeOf(daemon: Awaited<ReturnType<typeof readOwner>>): Pick<Report, 'silence' | 'hasEnded'> {
-  if (daemon === undefined) return { silence: null, hasEnded: false };
-  return { silence: daemon.silence, hasEnded: hasEnded(daemon.owner) };
+function lifeOf(daemon: Awaited<ReturnType<typeof readOwner>>) {
+  return {
+    /** Seconds since a daemon's last heartbeat; null if none has run. */
+    silence: daemon?.silence ?? null,
+    /** True if that daemon ran on this host and has ended. For a daemon of another host only its silence tells. */
+    hasEnded: daemon !== undefined && hasEnded(daemon.owner),
+  };
 }
 
-function lakeOf(lake: Settings['lake'] | undefined, now: number): Report['lake'] {
+/** The lake that a daemon writes; null if none does. */
+function lakeOf(lake: Settings['lake'] | undefined, now: number) {
   if (lake === undefined) return null;
   const { location, upTo, begunAt, error } = lake;
-  return { location, age: ageOf(upTo ?? begunAt, now), isWhole: upTo !== null, error };
+  return {
+    location,
+    /** Seconds since the lake last had all that was covered; before the first round has ended, since it began. */
+    age: ageOf(upTo ?? begunAt, now),
+    isWhole: upTo !== null,
+    /** Why the last round failed. */
+    error,
+  };
 }
 
-function headOf(watermark: SavedWatermark | undefined, now: number): Report['head'] {
-  if (watermark === undefined || watermark.utime === 0) return null;
-  const { headSeqno: seqno, headUtime: time, utime, waitingFor, polls = [] } = watermark;
-  return { seqno, time, age: ageOf(time, now), watermark: utime, waitingFor, naming: namingOf(polls) };
+function headOf(saved: SavedWatermark | undefined, now: number) {
+  if (saved === undefined || saved.utime === 0) return null;
+  const { headSeqno: seqno, headUtime: time, utime: watermark, waitingFor, polls = [] } = saved;
+  // `time`: its block time, unix seconds. `age`: seconds since then. Below the watermark no row can still appear.
+  return { seqno, time, age: ageOf(time, now), watermark, waitingFor, naming: namingOf(polls) };
 }
 
 interface ReportFacts {
@@ -178,29 +127,41 @@ interface ReportFacts {
   readonly now: number;
 }
 
-function reportOn(
-  { name }: Dataset,
-  { status, unfit, rows, isWithoutPools, since, now }: ReportFacts,
-): DatasetReport {
+/**
+ * The state of one dataset. Ranges are in unix seconds. If a dataset is read pool by pool, they are what all pools
+ * have in common.
+ */
+function reportOn({ name }: Dataset, { status, unfit, since, now, ...facts }: ReportFacts) {
   const streams = status.streams.filter((row) => row.dataset === name && row.pass === 0);
   const covered = shared(streams.map((stream) => stream.covered));
   const end = covered.at(-1)?.to;
   const errors = status.failures.filter((row) => row.dataset === name);
   return {
     dataset: name,
+    /** The start of what a daemon keeps complete, unix seconds; null if none has run. */
     since: since ?? null,
     covered,
     verified: shared(streams.map((stream) => stream.verified)),
+    /** Not covered, between the first and the last covered second. */
     holes: uncoveredBetween(covered),
+    /** Wanted by the daemon, below the end of coverage, and not covered: the holes, and what is older than all coverage. */
     missing: since === undefined || end === undefined ? [] : without([{ from: since, to: end }], covered),
-    rows,
-    lag: lagOf(covered, now),
-    isWithoutPools,
+    rows: facts.rows,
+    /**
+     * Seconds between the clock and the end of what is covered, so it grows while nothing is read. Null if nothing is
+     * covered.
+     */
+    lag: end === undefined ? null : ageOf(end, now),
+    /** True if the dataset is read pool by pool and no pool is known yet. */
+    isWithoutPools: facts.isWithoutPools,
     quarantined: status.quarantined.get(name) ?? 0,
+    /** True if more than a few of its records are in quarantine. */
     isUnfit: unfit.some(({ dataset, isMuch }) => dataset === name && isMuch),
+    /** Members of the API that have no column. */
     drift: status.drift.filter((row) => row.dataset === name),
     refused: status.refused.filter((row) => row.dataset === name && !isGap(row)),
     lastError: errors[0] ?? null,
+    /** The last error of each pool or walk that has committed nothing since, newest first. */
     errors,
   };
 }
@@ -228,14 +189,6 @@ export interface LagLimits {
   readonly watermarkDelay: number;
   /** Tolerance in seconds instead of the default. */
   readonly maxLagSeconds?: number | undefined;
-}
-
-/**
- * Seconds between the clock and the end of what is covered, so it grows while nothing is read. Null if nothing is covered.
- */
-function lagOf(covered: readonly Range[], now: number): number | null {
-  const end = covered.at(-1)?.to;
-  return end === undefined ? null : ageOf(end, now);
 }
 
 /** Seconds since a moment. If the source's clock is ahead, the age is 0. */

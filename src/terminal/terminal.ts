@@ -71,18 +71,6 @@ function writeWhole(chunk: Uint8Array | string, _: BufferEncoding, done: (error?
   }
 }
 
-/** The terminal of stderr. It has one writer: log lines scroll above a status area at the bottom. */
-export interface Terminal {
-  /** The width in columns; undefined if stderr is not a terminal, or does not tell its width. */
-  readonly columns: number | undefined;
-  /** Writes whole lines above the status area. Long ones are broken between words. */
-  write(text: string): void;
-  /** Redraws the status area. No line may be longer than the terminal is wide. */
-  showStatus(lines: readonly string[]): void;
-  /** Ends the status area: it stays, and what is written next comes below it. */
-  keepStatus(): void;
-}
-
 interface TerminalStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -92,10 +80,11 @@ interface TerminalStream {
 
 const ROWS = 24;
 
+/** The terminal of stderr. It has one writer: log lines scroll above a status area at the bottom. */
 export const terminal = openTerminal(process.stderr);
 
 // Not log-update: loading it takes a tenth of a second, in every command.
-export function openTerminal(stream: TerminalStream): Terminal {
+export function openTerminal(stream: TerminalStream) {
   let statusLines: readonly string[] = [];
   const columns = () => (stream.isTTY === true && (stream.columns ?? 0) > 0 ? stream.columns : undefined);
   /**
@@ -111,19 +100,23 @@ export function openTerminal(stream: TerminalStream): Terminal {
   };
   const draw = () => statusLines.map((line) => `${line}\n`).join('');
   return {
+    /** The width in columns; undefined if it is not a terminal, or does not tell its width. */
     get columns() {
       return columns();
     },
-    write(text) {
+    /** Writes whole lines above the status area. Long ones are broken between words. */
+    write: (text: string) => {
       stream.write(clear() + wrap(text, columns()) + draw());
     },
-    showStatus(lines) {
+    /** Redraws the status area. No line may be longer than the terminal is wide. */
+    showStatus: (lines: readonly string[]) => {
       const before = clear();
       // Lines that scroll off the top cannot be redrawn.
       statusLines = lines.slice(-((stream.rows ?? ROWS) - 1));
       stream.write(before + draw());
     },
-    keepStatus() {
+    /** Ends the status area: it stays, and what is written next comes below it. */
+    keepStatus: () => {
       statusLines = [];
     },
   };

@@ -13,17 +13,10 @@ const PAGE_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** Default gauges of the library with names of counters. Other metrics show the same by type. */
 const MISNAMED = ['handles', 'requests', 'resources'] as const;
 
-/** Metrics of this process and of its database. */
-export interface Metrics {
-  /** Counts a committed page. */
-  onPage(event: PageEvent): void;
-  /** The text for Prometheus. If the snapshot is undefined, the database is down, and metrics from it are omitted. */
-  render(snapshot: Snapshot | undefined): Promise<string>;
-  readonly contentType: string;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Each help text says what a high value means and where to look next. */
-export function createMetrics(stats: Stats): Metrics {
+/** Metrics of this process and of its database. Each help text says what a high value means and where to look next. */
+export function createMetrics(stats: Stats) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'toncenter_etl_' });
   for (const name of MISNAMED) registry.removeSingleMetric(`toncenter_etl_nodejs_active_${name}_total`);
@@ -32,12 +25,14 @@ export function createMetrics(stats: Stats): Metrics {
   const state = stateMetrics(registry);
   return {
     contentType: registry.contentType,
-    onPage: ({ dataset, records, bytes, ms }) => {
+    /** Counts a committed page. */
+    onPage: ({ dataset, records, bytes, ms }: PageEvent) => {
       pages.rows.inc({ dataset }, records);
       pages.bytes.inc({ dataset }, bytes);
       pages.seconds.observe({ dataset }, ms / 1000);
     },
-    render: (snapshot) => {
+    /** The text for Prometheus. If the snapshot is undefined, the database is down, and metrics from it are omitted. */
+    render: (snapshot: Snapshot | undefined) => {
       state.show(snapshot);
       return registry.metrics();
     },

@@ -33,10 +33,7 @@ interface ServerOptions {
   readonly onReadiness?: (ready: boolean, reasons: readonly string[]) => void;
 }
 
-export interface StatusServer {
-  readonly url: string;
-  close(): Promise<void>;
-}
+export type StatusServer = Awaited<ReturnType<typeof startStatusServer>>;
 
 interface Reply {
   readonly status: number;
@@ -51,7 +48,7 @@ interface Reply {
  * reads, and has no secrets.
  * @throws UsageError if the address is not available
  */
-export async function startStatusServer(options: ServerOptions): Promise<StatusServer> {
+export async function startStatusServer(options: ServerOptions) {
   const routes = routesOf(options, await readPage());
   const live = new Map<ServerResponse, AbortController>();
   const server = createServer((request, response) => {
@@ -65,7 +62,7 @@ export async function startStatusServer(options: ServerOptions): Promise<StatusS
   return {
     url,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         for (const [response, gone] of live) {
           gone.abort();
           response.end();
