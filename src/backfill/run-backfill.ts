@@ -224,7 +224,7 @@ interface CoverOptions extends Omit<CrawlOptions, 'derived' | 'readable'> {
 export type Covered = Awaited<ReturnType<typeof coverStreams>>;
 
 /** Ranges that are still missing, by dataset. */
-type Missing = ReadonlyMap<string, readonly Range[]>;
+type MissingByDataset = ReadonlyMap<string, readonly Range[]>;
 
 /**
  * Covers a range once. Transactions that trace pages contain are derived without requests. If not all
@@ -234,7 +234,7 @@ export async function coverStreams(options: CoverOptions) {
   const { context, datasets, range } = options;
   const waiting = { ...context, signal: options.stop.leaving };
   let { watermark } = options;
-  let missing: Missing;
+  let missing: MissingByDataset;
   let stoppedBy: IncompleteError | undefined;
   try {
     await lookForGaps(options, watermark);
@@ -272,7 +272,7 @@ export async function coverStreams(options: CoverOptions) {
 /** The endpoints that the server lacks, of datasets that were not chosen by name and were never read. */
 async function absentOf(
   { context, datasets, named, stop }: CoverOptions,
-  missing: Missing,
+  missing: MissingByDataset,
 ): Promise<Map<string, string>> {
   const absent = new Map<string, string>();
   for (const dataset of datasets) {

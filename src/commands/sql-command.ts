@@ -102,7 +102,7 @@ async function printRows(
   statement: string,
   { write, format, signal: stopped }: RowPrinting,
 ): Promise<void> {
-  const writer = createRowWriter(format);
+  const writer = createRowPrinter(format);
   // A statement that writes runs to its end, even if its output is not read.
   const signal = AbortSignal.any([...(stopped ? [stopped] : []), ...(write ? [] : [stdoutGone])]);
   try {
@@ -299,7 +299,7 @@ type ResultShape = 'table' | 'records' | 'lines';
 function showResult(result: TextResult, format: SqlFormat, shape: ResultShape): void {
   const { columns, rows, command } = result;
   if (format !== 'table') {
-    const writer = createRowWriter(format);
+    const writer = createRowPrinter(format);
     writer.columns(columns);
     // All of it is in memory: no backpressure is needed.
     for (const row of rows) void writer.row(row);
@@ -362,7 +362,7 @@ function shorten(text: string, terminal: boolean): string {
 const PIECE = 2 ** 16;
 
 /** Writes a result while it is received. */
-interface RowWriter extends RowTaker {
+interface RowPrinter extends RowTaker {
   /** Writes the rest. Returns the number of rows; undefined if the statement returns none. */
   end(): number | undefined;
 }
@@ -403,7 +403,7 @@ const FORMATS = { csv: CSV, spreadsheet: SPREADSHEET, json: JSON_ARRAY };
 type RowFormatName = keyof typeof FORMATS;
 
 /** Writes rows to stdout as CSV or JSON, with backpressure. */
-function createRowWriter(format: RowFormatName): RowWriter {
+function createRowPrinter(format: RowFormatName): RowPrinter {
   const { head, row, foot } = FORMATS[format];
   let columns: readonly string[] | undefined;
   let kinds: readonly (ColumnKind | undefined)[] | undefined;

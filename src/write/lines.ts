@@ -50,7 +50,7 @@ export interface Lines {
 }
 
 /** Successive lines of one block time. */
-interface Run {
+interface LineRun {
   /** Undefined for a table without block times. */
   readonly time: string | undefined;
   /** True if records of other pages may contain the same rows, as a message that has only been sent. */
@@ -64,18 +64,18 @@ interface Run {
 interface RowBytes {
   readonly bytes: Uint8Array;
   /** Ascending. */
-  readonly runs: readonly Run[];
+  readonly runs: readonly LineRun[];
 }
 
 /** `copies`: all rows that came more than once, if copies are compared. */
 function linesOfBytes(target: Target, { bytes, runs }: RowBytes, copies: readonly object[] = []): Lines {
-  const linesOf = (some: readonly Run[]) => linesOfBytes(target, { bytes, runs: some }, copies);
+  const linesOf = (some: readonly LineRun[]) => linesOfBytes(target, { bytes, runs: some }, copies);
   return {
     target,
     count: runs.reduce((sum, { count }) => sum + count, 0),
     times: new Set(runs.flatMap(({ time }) => time ?? [])),
     split: (belongs) => {
-      const [within, others]: [Run[], Run[]] = [[], []];
+      const [within, others]: [LineRun[], LineRun[]] = [[], []];
       for (const run of runs) {
         const { time, isOpen } = run;
         (time === undefined || belongs({ time, isOpen }) ? within : others).push(run);
@@ -93,7 +93,7 @@ function linesOfBytes(target: Target, { bytes, runs }: RowBytes, copies: readonl
 /** Bytes that are sent at once. */
 const PIECE = 65_536;
 
-function* piecesOf({ buffer, byteOffset }: Uint8Array, runs: readonly Run[]): Generator<Buffer, void> {
+function* piecesOf({ buffer, byteOffset }: Uint8Array, runs: readonly LineRun[]): Generator<Buffer, void> {
   let [at, end] = [0, 0];
   for (const { from, to } of [...runs, { from: Infinity, to: Infinity }]) {
     if (from !== end) {
@@ -394,7 +394,7 @@ function rowOfWaiting({ rowLayout, record, given, extra }: WaitingRow): Distinct
 
 interface RowWriter<Row> {
   readonly write: (row: Row) => void;
-  /** See `Run`. */
+  /** See `LineRun`. */
   readonly isOpen: (row: Row) => boolean;
 }
 
@@ -410,8 +410,8 @@ function writeLines<Row>(
   { write, isOpen: isOpenRow }: RowWriter<Row>,
 ): RowBytes {
   const isTimed = target.facts.key[0] === 'utime';
-  const runs: Run[] = [];
-  let run: Run | undefined;
+  const runs: LineRun[] = [];
+  let run: LineRun | undefined;
   out.clear();
   for (const key of [...rows.keys()].sort()) {
     const row = rows.get(key);

@@ -8,7 +8,7 @@ import type { CrawlContext } from '../crawl-context.ts';
 import { askPage, type PageRead } from '../streams/page.ts';
 
 /** A sampled part of a range: its missing seconds, those of them that were not seen, and its rows a second. */
-interface Part {
+interface SampledPart {
   readonly span: Range;
   readonly missing: number;
   readonly unseen: number;
@@ -61,7 +61,7 @@ export function estimate(samples: readonly Sample[], facts: EstimateFacts): Esti
   const seen = samples.filter(({ seconds }) => seconds > 0);
   const rowsSeen = total(seen.map((sample) => sample.rows));
   const secondsSeen = Math.max(1, total(seen.map(({ seconds }) => seconds)));
-  const parts = samples.map((sample): Part => {
+  const parts = samples.map((sample): SampledPart => {
     const { stratum, rows, seconds } = sample;
     const length = lengthOf(common([stratum], missing));
     const rate = seconds > 0 ? rows / seconds : rowsSeen / secondsSeen;
@@ -71,7 +71,7 @@ export function estimate(samples: readonly Sample[], facts: EstimateFacts): Esti
   const sampled = Math.max(1, total(parts.map((part) => part.missing)));
   const inSampled = total(parts.map((part) => part.perSecond * part.missing));
   const ofOne = (inSampled * lengthOf(missing)) / sampled;
-  const unseen = (of: (part: Part) => number) => total(parts.map((part) => of(part) * part.unseen));
+  const unseen = (of: (part: SampledPart) => number) => total(parts.map((part) => of(part) * part.unseen));
   const hidden = Math.max(
     unseen(() => 1) / sampled,
     unseen((part) => part.perSecond) / Math.max(1, inSampled),
@@ -111,7 +111,7 @@ export function estimate(samples: readonly Sample[], facts: EstimateFacts): Esti
 /**
  * Twice the standard error of stratified samples, estimated from the differences of neighbors. What was seen has none.
  */
-function differenceOf(parts: readonly Part[]): number {
+function differenceOf(parts: readonly SampledPart[]): number {
   const jumps = parts.flatMap(({ span, perSecond }, index) => {
     const before = parts[index - 1];
     return before?.span.to === span.from ? [(perSecond - before.perSecond) ** 2] : [];
