@@ -1010,16 +1010,29 @@ $$;
 comment on function etl.balance_days() is
   'Every day from the first that is stored or kept to the last, and whether it lies at or after the first day that has rows and is not kept.';
 
-create or replace view etl.balance_changes as
-select c.day, c.account, c.asset, c.balance_raw, c.change_raw, c.certified from ton.daily_changes c where c.account is not null
+create or replace view etl.certified_changes as
+select k.day, k.account, k.asset, k.balance_raw, k.change_raw from etl.kept_daily_changes k
+where k.day in (select c.day from etl.closed_days c where c.relation = 'daily_changes' and c.closed_at is not null) and k.account is not null
 union all
 -- Whose wallet it was has been learned after the day was kept; a day that is open knows it already.
-select c.day, o.owner, c.asset, c.balance_raw, c.change_raw, c.certified
-from ton.daily_changes c,
-lateral (select coalesce((select max(w.owner) from ton.jetton_wallets w where w.address = c.jetton_wallet and w.jetton = c.asset), (
+select k.day, o.owner, k.asset, k.balance_raw, k.change_raw
+from etl.kept_daily_changes k,
+lateral (select coalesce((select max(w.owner) from ton.jetton_wallets w where w.address = k.jetton_wallet and w.jetton = k.asset), (
     select r.source from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
-    where s.account = c.jetton_wallet and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc') limit 1)) as owner) o
-where c.account is null and c.certified and o.owner is not null;
+    where s.account = k.jetton_wallet and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc') limit 1)) as owner) o
+where k.day in (select c.day from etl.closed_days c where c.relation = 'daily_changes' and c.closed_at is not null)
+  and k.account is null and o.owner is not null;
+comment on view etl.certified_changes is 'What changed of each account''s assets on each kept day, UTC, with the owners that were learned after the day was kept.';
+comment on column etl.certified_changes.day is 'The kept day on which the balance changed, UTC.';
+comment on column etl.certified_changes.account is 'Account whose balance changed on the kept day, raw form: of jettons their owner.';
+comment on column etl.certified_changes.asset is 'What changed on the kept day: TON or the raw address of a jetton master.';
+comment on column etl.certified_changes.balance_raw is 'What TON the account held at the end of the kept day, nanotons; null of jettons.';
+comment on column etl.certified_changes.change_raw is 'By how much the jettons of the account changed on the kept day, in the smallest units; null of TON.';
+
+create or replace view etl.balance_changes as
+select c.day, c.account, c.asset, c.balance_raw, c.change_raw, true as certified from etl.certified_changes c
+union all
+select c.day, c.account, c.asset, c.balance_raw, c.change_raw, false from etl.open_daily_changes c where c.account is not null;
 comment on view etl.balance_changes is 'What changed of each account''s assets on each day, UTC, with the owners that were learned after the day was kept.';
 comment on column etl.balance_changes.day is 'The day of the change of the balance, UTC.';
 comment on column etl.balance_changes.account is 'Account whose balance changed on the day, raw form: of jettons their owner.';
@@ -1034,14 +1047,12 @@ select b.day, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) 
   etl.as_raw(b.balance_raw)::numeric(38,0) as balance_raw, b.day = b.changed as has_changed
 from (
   with days as materialized (select d.day, d.is_open from etl.balance_days() d)
-  -- Days before the first open one need no other rows than those that are kept.
-  select d.day, c.account, c.asset, c.balance_raw, c.day as changed
-  from days d
-  join (
-    select x.day, x.account, x.asset, coalesce(x.balance_raw, sum(x.change_raw) over w) as balance_raw, coalesce(lead(x.day) over w, 'infinity') as next
-    from etl.balance_changes x
-    where x.certified and x.day < coalesce((select min(o.day) from days o where o.is_open), 'infinity')
-    window w as (partition by x.account, x.asset order by x.day)) c on d.day >= c.day and d.day < c.next
+  -- Days before the first open one need no other rows than those that are kept: named here alone, they are planned fast.
+  select d.day, c.account, c.asset, c.balance_raw, c.changed
+  from days d,
+  lateral (
+    select x.account, x.asset, coalesce((array_agg(x.balance_raw order by x.day desc))[1], sum(x.change_raw)) as balance_raw, max(x.day) as changed
+    from etl.certified_changes x where x.day <= d.day group by x.account, x.asset) c
   where not d.is_open
   union all
   select d.day, c.account, c.asset, c.balance_raw, c.day

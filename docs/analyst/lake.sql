@@ -89,6 +89,10 @@ create or replace macro main.date_trunc(part, moment) as system.main.date_trunc(
 -- Jettons that count as TON, in addition to those that the program knows: replace them with yours.
 create or replace view etl.ton_proxies as select null::varchar as address, null::varchar as dex, null::varchar as note where false;
 
+-- No day of a lake is kept.
+create or replace view etl.certified_changes as
+select null::date as day, null::varchar as account, null::varchar as asset, null::decimal(38,0) as balance_raw, null::decimal(38,0) as change_raw where false;
+
 -- The valid parts of each table: those that its log adds and no later commit removes.
 
 set variable lake = coalesce(getvariable('lake'), '.');
@@ -1425,15 +1429,9 @@ left join etl.any_jetton_masters m on m.address = b.asset
 left join etl.any_token_metadata k on k.address = b.asset;
 
 create or replace view etl.balance_changes as
-select c.day, c.account, c.asset, c.balance_raw, c.change_raw, c.certified from ton.daily_changes c where c.account is not null
+select c.day, c.account, c.asset, c.balance_raw, c.change_raw, true as certified from etl.certified_changes c
 union all
--- Whose wallet it was has been learned after the day was kept; a day that is open knows it already.
-select c.day, o.owner, c.asset, c.balance_raw, c.change_raw, c.certified
-from ton.daily_changes c,
-lateral (select coalesce((select max(w.owner) from ton.jetton_wallets w where w.address = c.jetton_wallet and w.jetton = c.asset), (
-    select max(r.source) from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
-    where s.account = c.jetton_wallet and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc'))) as owner) o
-where c.account is null and c.certified and o.owner is not null;
+select c.day, c.account, c.asset, c.balance_raw, c.change_raw, false from etl.open_daily_changes c where c.account is not null;
 
 create or replace view ton.daily_balances as
 select b.day, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) as symbol,
@@ -1441,14 +1439,12 @@ select b.day, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) 
   etl.as_raw(b.balance_raw) as balance_raw, b.day = b.changed as has_changed
 from (
   with days as materialized (select d.day, d.is_open from etl.balance_days() d)
-  -- Days before the first open one need no other rows than those that are kept.
-  select d.day, c.account, c.asset, c.balance_raw, c.day as changed
-  from days d
-  join (
-    select x.day, x.account, x.asset, coalesce(x.balance_raw, sum(x.change_raw) over w) as balance_raw, coalesce(lead(x.day) over w, 'infinity') as next
-    from etl.balance_changes x
-    where x.certified and x.day < coalesce((select min(o.day) from days o where o.is_open), 'infinity')
-    window w as (partition by x.account, x.asset order by x.day)) c on d.day >= c.day and d.day < c.next
+  -- Days before the first open one need no other rows than those that are kept: named here alone, they are planned fast.
+  select d.day, c.account, c.asset, c.balance_raw, c.changed
+  from days d,
+  lateral (
+    select x.account, x.asset, coalesce((array_agg(x.balance_raw order by x.day desc))[1], sum(x.change_raw)) as balance_raw, max(x.day) as changed
+    from etl.certified_changes x where x.day <= d.day group by x.account, x.asset) c
   where not d.is_open
   union all
   select d.day, c.account, c.asset, c.balance_raw, c.day
