@@ -70,7 +70,11 @@ select a.utime, a.start_utime, a.trace_id, a.action_id, a.start_lt, x.leg, cardi
   case when s.address is not null then 'TON' else x.sold end as sold, x.sold_raw,
   case when b.address is not null then 'TON' else x.bought end as bought, x.bought_raw
 from (
-  select t.*, etl.hops_of(t.details) as hops from ton.actions t where t.type = 'jetton_swap' and t.success is not false) a
+  -- Decompressed once, and its legs counted once: `#> '{}'` is the whole.
+  select t.utime, t.start_utime, t.trace_id, t.action_id, t.start_lt, t.source, w.details, w.hops
+  from ton.actions t
+  cross join lateral (select t.details #> '{}' as details, etl.hops_of(t.details #> '{}') as hops offset 0) w
+  where t.type = 'jetton_swap' and t.success is not false) a
 cross join lateral (
   -- Parsed once for all views, and each member once for all functions, which name their arguments several times.
   select h.leg, h.dex, etl.raw_address(h.taker) as taker, etl.raw_address(h.giver) as giver, etl.raw_address(coalesce(h.taker, h.giver)) as router,
@@ -625,12 +629,16 @@ lateral (
     left join ton.token_metadata k2 on k2.address = g.asset_2
     left join ton.jetton_masters lm on lm.address = g.pool
     left join ton.token_metadata lk on lk.address = g.pool
-    -- What a look-up has told, less what came after the day, and what has come since the look-up.
+    -- What a look-up has told, less what came after the day, and what has come since the look-up. Logical time grows as
+    -- time does, to within minutes in all shards: nothing that came an hour before the look-up's transaction is later.
     left join lateral (
       select lm.total_supply - coalesce((
         select sum(case when c.utime >= d.ends and c.lt <= lm.last_transaction_lt then c.amount
           when c.utime < d.ends and c.lt > lm.last_transaction_lt then -c.amount end)
-        from etl.supply_changes c where c.jetton_master = g.pool), 0) as supply
+        from etl.supply_changes c where c.jetton_master = g.pool and c.utime >= least(d.ends, s.since)), 0) as supply
+      from (
+        select coalesce(max(t.utime) - interval '1 hour', '-infinity') as since
+        from ton.transactions t where t.account = g.pool and t.lt <= lm.last_transaction_lt) s
       where lm.total_supply is not null offset 0) l on true
     cross join lateral (
       select max(w.held) filter (where w.jetton = g.asset_1) as held_1, max(w.held) filter (where w.jetton = g.asset_2) as held_2
@@ -638,8 +646,12 @@ lateral (
         select distinct on (o.jetton) o.jetton, o.balance - coalesce((
           select sum(case when c.utime >= d.ends and c.lt <= o.last_transaction_lt then c.amount
             when c.utime < d.ends and c.lt > o.last_transaction_lt then -c.amount end)
-          from ton.jetton_movements c where c.account = g.pool and c.jetton_master = o.jetton), 0) as held
-        from ton.jetton_wallets o where o.owner = g.pool and o.jetton in (g.asset_1, g.asset_2) and g.pairs = 1
+          from ton.jetton_movements c where c.account = g.pool and c.jetton_master = o.jetton and c.utime >= least(d.ends, s.since)), 0) as held
+        from ton.jetton_wallets o,
+        lateral (
+          select coalesce(max(t.utime) - interval '1 hour', '-infinity') as since
+          from ton.transactions t where t.account = o.address and t.lt <= o.last_transaction_lt) s
+        where o.owner = g.pool and o.jetton in (g.asset_1, g.asset_2) and g.pairs = 1
         order by o.jetton, o.last_transaction_lt desc) w) h) r) x;
 comment on view ton.dex_pools is 'What each pool of a decentralized exchange traded on each day, UTC: one row for each pool and pair of assets. An account that trades many pairs, such as a vault whose pool is not known, has a row for each. Fees are not here: the source tells no fee of a pool or trade. What they leave to providers is in the growth of lp_price_ton from day to day.';
 comment on column ton.dex_pools.day is 'The day on which the pool traded, UTC: name it, and only that day is read.';
