@@ -652,7 +652,10 @@ lateral (
           select coalesce(max(t.utime) - interval '1 hour', '-infinity') as since
           from ton.transactions t where t.account = o.address and t.lt <= o.last_transaction_lt) s
         where o.owner = g.pool and o.jetton in (g.asset_1, g.asset_2) and g.pairs = 1
-        order by o.jetton, o.last_transaction_lt desc) w) h) r) x;
+        order by o.jetton, o.last_transaction_lt desc) w) h
+    -- Always true, and taken for rare: of hundreds of pools the look-ups would be estimated at a cost that starts the JIT,
+    -- which needs seconds.
+    where abs(g.trades) = g.trades) r) x;
 comment on view ton.dex_pools is 'What each pool of a decentralized exchange traded on each day, UTC: one row for each pool and pair of assets. An account that trades many pairs, such as a vault whose pool is not known, has a row for each. Fees are not here: the source tells no fee of a pool or trade. What they leave to providers is in the growth of lp_price_ton from day to day.';
 comment on column ton.dex_pools.day is 'The day on which the pool traded, UTC: name it, and only that day is read.';
 comment on column ton.dex_pools.dex is 'The exchange of the pool, without its version.';
@@ -953,7 +956,9 @@ from (
   select x.account, min(x.utime) as first_seen, max(x.utime) as last_seen, coalesce(bool_or(x.prev_trans_lt = 0), false) as is_whole,
     min(x.utime) filter (where x.orig_status in ('nonexist', 'uninit') and x.end_status = 'active') as deployed_at, count(*) as transactions,
     count(*) filter (where x.aborted) as aborted, count(distinct date_trunc('day', x.utime, 'UTC')) as active_days, sum(x.total_fees) as fees
-  from ton.transactions x group by x.account) t
+  from ton.transactions x group by x.account
+  -- Always true, and taken for rare: of all accounts the look-ups would be estimated at a cost that starts the JIT's optimizer.
+  having abs(count(*)) = count(*)) t
 left join etl.labels l on l.address = t.account
 left join ton.address_book b on b.address = t.account
 left join ton.account_states s on s.address = t.account;
@@ -1002,8 +1007,9 @@ comment on column ton.balances.lt is 'Logical time of the transaction that chang
 comment on column ton.balances.step is 'Order of changes that share a logical time, from 0.';
 comment on column ton.balances.transaction_hash is 'Hash of the transaction that changed the balance, base64.';
 
+-- Taken for few days, because what is estimated for each of hundreds would start the JIT.
 create or replace function etl.balance_days() returns table (day date, is_open boolean)
-language sql stable security definer parallel safe rows 100 set search_path = pg_catalog, pg_temp as $$
+language sql stable security definer parallel safe rows 2 set search_path = pg_catalog, pg_temp as $$
   select d.day::date, coalesce(d.day >= f.day, false)
   from (select min(o.day) as day from (
       -- Days of a partition that nothing was read of are open, too.

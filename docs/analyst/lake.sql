@@ -1265,7 +1265,10 @@ lateral (
           select coalesce(max(t.utime) - interval '1 hour', '-infinity') as since
           from ton.transactions t where t.account = o.address and t.lt <= o.last_transaction_lt) s
         where o.owner = g.pool and o.jetton in (g.asset_1, g.asset_2) and g.pairs = 1
-        order by o.jetton, o.last_transaction_lt desc) w) h) r) x;
+        order by o.jetton, o.last_transaction_lt desc) w) h
+    -- Always true, and taken for rare: of hundreds of pools the look-ups would be estimated at a cost that starts the JIT,
+    -- which needs seconds.
+    where abs(g.trades) = g.trades) r) x;
 
 create or replace view ton.staking_prices as
 select d.day, x.provider, x.asset, coalesce(m.symbol, k.symbol) as symbol, x.deposits, x.withdrawals, etl.as_ton(ton.nano_to_ton(x.staked)) as staked,
@@ -1419,7 +1422,9 @@ from (
   select x.account, min(x.utime) as first_seen, max(x.utime) as last_seen, coalesce(bool_or(x.prev_trans_lt = 0), false) as is_whole,
     min(x.utime) filter (where x.orig_status in ('nonexist', 'uninit') and x.end_status = 'active') as deployed_at, count(*) as transactions,
     count(*) filter (where x.aborted) as aborted, count(distinct date_trunc('day', x.utime, 'UTC')) as active_days, sum(x.total_fees) as fees
-  from ton.transactions x group by x.account) t
+  from ton.transactions x group by x.account
+  -- Always true, and taken for rare: of all accounts the look-ups would be estimated at a cost that starts the JIT's optimizer.
+  having abs(count(*)) = count(*)) t
 left join etl.labels l on l.address = t.account
 left join etl.any_address_book b on b.address = t.account
 left join etl.any_account_states s on s.address = t.account;
