@@ -225,12 +225,18 @@ comment on function ton.trace_tree(text) is
 -- `where day = '2026-01-01'` reads only that day: the bounds come from ton.days, which knows the days of all
 -- partitions.
 
-create or replace view ton.days as
-select (timestamp 'epoch' + second * interval '1 second')::date as day,
-  to_timestamp(second) as starts, to_timestamp(second + 86400) as ends
-from (
-  select distinct second from etl.partitions p, generate_series(lower(p.span) / 86400 * 86400, upper(p.span) - 1, 86400) second
-) seconds;
+-- Its estimate of rows is what makes it: as a part of the statement it is taken for hundreds of days, whose cost starts the JIT.
+create or replace function etl.days_stored() returns table (day date, starts timestamptz, ends timestamptz)
+language sql stable security definer parallel safe rows 2 set search_path = pg_catalog, pg_temp as $$
+  select (timestamp 'epoch' + second * interval '1 second')::date, to_timestamp(second), to_timestamp(second + 86400)
+  from (
+    select distinct second from etl.partitions p, generate_series(lower(p.span) / 86400 * 86400, upper(p.span) - 1, 86400) second
+  ) seconds
+$$;
+comment on function etl.days_stored() is
+  'Every day, UTC, that some table has a partition for, with its bounds.';
+
+create or replace view ton.days as select d.day, d.starts, d.ends from etl.days_stored() d;
 comment on view ton.days is 'Every day, UTC, that some table has a partition for, with its bounds: for reports by day that read only the days asked for. A day that is listed need not have rows.';
 comment on column ton.days.day is 'Date of the day, UTC, whatever the time zone of the session.';
 comment on column ton.days.starts is 'First moment of the day: utime >= starts.';
@@ -253,7 +259,7 @@ end;
 comment on function etl.columns_of_report(text) is
   'Columns of a report by day as a statement names them, without the day, which is the first.';
 
--- Its estimate of rows is what makes it: as a part of the statement it is taken for hundreds of days, whose cost starts the JIT.
+-- A function for the same reason.
 create or replace function etl.days_open(report text) returns table (day date, starts timestamptz, ends timestamptz)
 language sql stable security definer parallel safe rows 2 set search_path = pg_catalog, pg_temp as $$
   select d.day, d.starts, d.ends from ton.days d

@@ -70,7 +70,11 @@ select a.utime, a.start_utime, a.trace_id, a.action_id, a.start_lt, x.leg, cardi
   case when s.address is not null then 'TON' else x.sold end as sold, x.sold_raw,
   case when b.address is not null then 'TON' else x.bought end as bought, x.bought_raw
 from (
-  select t.*, etl.hops_of(t.details) as hops from ton.actions t where t.type = 'jetton_swap' and t.success is not false) a
+  -- Decompressed once, and its legs counted once: `#> '{}'` is the whole.
+  select t.utime, t.start_utime, t.trace_id, t.action_id, t.start_lt, t.source, w.details, w.hops
+  from ton.actions t
+  cross join lateral (select t.details #> '{}' as details, etl.hops_of(t.details #> '{}') as hops offset 0) w
+  where t.type = 'jetton_swap' and t.success is not false) a
 cross join lateral (
   -- Parsed once for all views, and each member once for all functions, which name their arguments several times.
   select h.leg, h.dex, etl.raw_address(h.taker) as taker, etl.raw_address(h.giver) as giver, etl.raw_address(coalesce(h.taker, h.giver)) as router,
@@ -625,12 +629,16 @@ lateral (
     left join ton.token_metadata k2 on k2.address = g.asset_2
     left join ton.jetton_masters lm on lm.address = g.pool
     left join ton.token_metadata lk on lk.address = g.pool
-    -- What a look-up has told, less what came after the day, and what has come since the look-up.
+    -- What a look-up has told, less what came after the day, and what has come since the look-up. Logical time grows as
+    -- time does, to within minutes in all shards: nothing that came an hour before the look-up's transaction is later.
     left join lateral (
       select lm.total_supply - coalesce((
         select sum(case when c.utime >= d.ends and c.lt <= lm.last_transaction_lt then c.amount
           when c.utime < d.ends and c.lt > lm.last_transaction_lt then -c.amount end)
-        from etl.supply_changes c where c.jetton_master = g.pool), 0) as supply
+        from etl.supply_changes c where c.jetton_master = g.pool and c.utime >= least(d.ends, s.since)), 0) as supply
+      from (
+        select coalesce(max(t.utime) - interval '1 hour', '-infinity') as since
+        from ton.transactions t where t.account = g.pool and t.lt <= lm.last_transaction_lt) s
       where lm.total_supply is not null offset 0) l on true
     cross join lateral (
       select max(w.held) filter (where w.jetton = g.asset_1) as held_1, max(w.held) filter (where w.jetton = g.asset_2) as held_2
@@ -638,9 +646,16 @@ lateral (
         select distinct on (o.jetton) o.jetton, o.balance - coalesce((
           select sum(case when c.utime >= d.ends and c.lt <= o.last_transaction_lt then c.amount
             when c.utime < d.ends and c.lt > o.last_transaction_lt then -c.amount end)
-          from ton.jetton_movements c where c.account = g.pool and c.jetton_master = o.jetton), 0) as held
-        from ton.jetton_wallets o where o.owner = g.pool and o.jetton in (g.asset_1, g.asset_2) and g.pairs = 1
-        order by o.jetton, o.last_transaction_lt desc) w) h) r) x;
+          from ton.jetton_movements c where c.account = g.pool and c.jetton_master = o.jetton and c.utime >= least(d.ends, s.since)), 0) as held
+        from ton.jetton_wallets o,
+        lateral (
+          select coalesce(max(t.utime) - interval '1 hour', '-infinity') as since
+          from ton.transactions t where t.account = o.address and t.lt <= o.last_transaction_lt) s
+        where o.owner = g.pool and o.jetton in (g.asset_1, g.asset_2) and g.pairs = 1
+        order by o.jetton, o.last_transaction_lt desc) w) h
+    -- Always true, and taken for rare: of hundreds of pools the look-ups would be estimated at a cost that starts the JIT,
+    -- which needs seconds.
+    where abs(g.trades) = g.trades) r) x;
 comment on view ton.dex_pools is 'What each pool of a decentralized exchange traded on each day, UTC: one row for each pool and pair of assets. An account that trades many pairs, such as a vault whose pool is not known, has a row for each. Fees are not here: the source tells no fee of a pool or trade. What they leave to providers is in the growth of lp_price_ton from day to day.';
 comment on column ton.dex_pools.day is 'The day on which the pool traded, UTC: name it, and only that day is read.';
 comment on column ton.dex_pools.dex is 'The exchange of the pool, without its version.';
@@ -941,7 +956,9 @@ from (
   select x.account, min(x.utime) as first_seen, max(x.utime) as last_seen, coalesce(bool_or(x.prev_trans_lt = 0), false) as is_whole,
     min(x.utime) filter (where x.orig_status in ('nonexist', 'uninit') and x.end_status = 'active') as deployed_at, count(*) as transactions,
     count(*) filter (where x.aborted) as aborted, count(distinct date_trunc('day', x.utime, 'UTC')) as active_days, sum(x.total_fees) as fees
-  from ton.transactions x group by x.account) t
+  from ton.transactions x group by x.account
+  -- Always true, and taken for rare: of all accounts the look-ups would be estimated at a cost that starts the JIT's optimizer.
+  having abs(count(*)) = count(*)) t
 left join etl.labels l on l.address = t.account
 left join ton.address_book b on b.address = t.account
 left join ton.account_states s on s.address = t.account;
@@ -990,8 +1007,9 @@ comment on column ton.balances.lt is 'Logical time of the transaction that chang
 comment on column ton.balances.step is 'Order of changes that share a logical time, from 0.';
 comment on column ton.balances.transaction_hash is 'Hash of the transaction that changed the balance, base64.';
 
+-- Taken for few days, because what is estimated for each of hundreds would start the JIT.
 create or replace function etl.balance_days() returns table (day date, is_open boolean)
-language sql stable security definer parallel safe rows 100 set search_path = pg_catalog, pg_temp as $$
+language sql stable security definer parallel safe rows 2 set search_path = pg_catalog, pg_temp as $$
   select d.day::date, coalesce(d.day >= f.day, false)
   from (select min(o.day) as day from (
       -- Days of a partition that nothing was read of are open, too.
@@ -1010,16 +1028,29 @@ $$;
 comment on function etl.balance_days() is
   'Every day from the first that is stored or kept to the last, and whether it lies at or after the first day that has rows and is not kept.';
 
-create or replace view etl.balance_changes as
-select c.day, c.account, c.asset, c.balance_raw, c.change_raw, c.certified from ton.daily_changes c where c.account is not null
+create or replace view etl.certified_changes as
+select k.day, k.account, k.asset, k.balance_raw, k.change_raw from etl.kept_daily_changes k
+where k.day in (select c.day from etl.closed_days c where c.relation = 'daily_changes' and c.closed_at is not null) and k.account is not null
 union all
 -- Whose wallet it was has been learned after the day was kept; a day that is open knows it already.
-select c.day, o.owner, c.asset, c.balance_raw, c.change_raw, c.certified
-from ton.daily_changes c,
-lateral (select coalesce((select max(w.owner) from ton.jetton_wallets w where w.address = c.jetton_wallet and w.jetton = c.asset), (
+select k.day, o.owner, k.asset, k.balance_raw, k.change_raw
+from etl.kept_daily_changes k,
+lateral (select coalesce((select max(w.owner) from ton.jetton_wallets w where w.address = k.jetton_wallet and w.jetton = k.asset), (
     select r.source from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
-    where s.account = c.jetton_wallet and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc') limit 1)) as owner) o
-where c.account is null and c.certified and o.owner is not null;
+    where s.account = k.jetton_wallet and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc') limit 1)) as owner) o
+where k.day in (select c.day from etl.closed_days c where c.relation = 'daily_changes' and c.closed_at is not null)
+  and k.account is null and o.owner is not null;
+comment on view etl.certified_changes is 'What changed of each account''s assets on each kept day, UTC, with the owners that were learned after the day was kept.';
+comment on column etl.certified_changes.day is 'The kept day on which the balance changed, UTC.';
+comment on column etl.certified_changes.account is 'Account whose balance changed on the kept day, raw form: of jettons their owner.';
+comment on column etl.certified_changes.asset is 'What changed on the kept day: TON or the raw address of a jetton master.';
+comment on column etl.certified_changes.balance_raw is 'What TON the account held at the end of the kept day, nanotons; null of jettons.';
+comment on column etl.certified_changes.change_raw is 'By how much the jettons of the account changed on the kept day, in the smallest units; null of TON.';
+
+create or replace view etl.balance_changes as
+select c.day, c.account, c.asset, c.balance_raw, c.change_raw, true as certified from etl.certified_changes c
+union all
+select c.day, c.account, c.asset, c.balance_raw, c.change_raw, false from etl.open_daily_changes c where c.account is not null;
 comment on view etl.balance_changes is 'What changed of each account''s assets on each day, UTC, with the owners that were learned after the day was kept.';
 comment on column etl.balance_changes.day is 'The day of the change of the balance, UTC.';
 comment on column etl.balance_changes.account is 'Account whose balance changed on the day, raw form: of jettons their owner.';
@@ -1034,14 +1065,12 @@ select b.day, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) 
   etl.as_raw(b.balance_raw)::numeric(38,0) as balance_raw, b.day = b.changed as has_changed
 from (
   with days as materialized (select d.day, d.is_open from etl.balance_days() d)
-  -- Days before the first open one need no other rows than those that are kept.
-  select d.day, c.account, c.asset, c.balance_raw, c.day as changed
-  from days d
-  join (
-    select x.day, x.account, x.asset, coalesce(x.balance_raw, sum(x.change_raw) over w) as balance_raw, coalesce(lead(x.day) over w, 'infinity') as next
-    from etl.balance_changes x
-    where x.certified and x.day < coalesce((select min(o.day) from days o where o.is_open), 'infinity')
-    window w as (partition by x.account, x.asset order by x.day)) c on d.day >= c.day and d.day < c.next
+  -- Days before the first open one need no other rows than those that are kept: named here alone, they are planned fast.
+  select d.day, c.account, c.asset, c.balance_raw, c.changed
+  from days d,
+  lateral (
+    select x.account, x.asset, coalesce((array_agg(x.balance_raw order by x.day desc))[1], sum(x.change_raw)) as balance_raw, max(x.day) as changed
+    from etl.certified_changes x where x.day <= d.day group by x.account, x.asset) c
   where not d.is_open
   union all
   select d.day, c.account, c.asset, c.balance_raw, c.day

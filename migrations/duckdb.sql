@@ -87,6 +87,10 @@ create or replace macro main.date_trunc(part, moment) as system.main.date_trunc(
 -- Jettons that count as TON, in addition to those that the program knows: replace them with yours.
 create or replace view etl.ton_proxies as select null::varchar as address, null::varchar as dex, null::varchar as note where false;
 
+-- No day of a lake is kept.
+create or replace view etl.certified_changes as
+select null::date as day, null::varchar as account, null::varchar as asset, null::decimal(38,0) as balance_raw, null::decimal(38,0) as change_raw where false;
+
 -- The valid parts of each table: those that its log adds and no later commit removes.
 
 set variable lake = coalesce(getvariable('lake'), '.');

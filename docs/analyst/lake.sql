@@ -89,6 +89,10 @@ create or replace macro main.date_trunc(part, moment) as system.main.date_trunc(
 -- Jettons that count as TON, in addition to those that the program knows: replace them with yours.
 create or replace view etl.ton_proxies as select null::varchar as address, null::varchar as dex, null::varchar as note where false;
 
+-- No day of a lake is kept.
+create or replace view etl.certified_changes as
+select null::date as day, null::varchar as account, null::varchar as asset, null::decimal(38,0) as balance_raw, null::decimal(38,0) as change_raw where false;
+
 -- The valid parts of each table: those that its log adds and no later commit removes.
 
 set variable lake = coalesce(getvariable('lake'), '.');
@@ -917,7 +921,11 @@ select a.utime, a.start_utime, a.trace_id, a.action_id, a.start_lt, x.leg, cardi
   case when s.address is not null then 'TON' else x.sold end as sold, x.sold_raw,
   case when b.address is not null then 'TON' else x.bought end as bought, x.bought_raw
 from (
-  select t.*, etl.hops_of(t.details) as hops from ton.actions t where t.type = 'jetton_swap' and t.success is not false) a
+  -- Decompressed once, and its legs counted once: `#> '{}'` is the whole.
+  select t.utime, t.start_utime, t.trace_id, t.action_id, t.start_lt, t.source, w.details, w.hops
+  from ton.actions t
+  cross join lateral (select t.details as details, etl.hops_of(t.details) as hops) w
+  where t.type = 'jetton_swap' and t.success is not false) a
 cross join lateral (
   -- Parsed once for all views, and each member once for all functions, which name their arguments several times.
   select h.leg, h.dex, etl.raw_address(h.taker) as taker, etl.raw_address(h.giver) as giver, etl.raw_address(coalesce(h.taker, h.giver)) as router,
@@ -1234,12 +1242,16 @@ lateral (
     left join etl.any_token_metadata k2 on k2.address = g.asset_2
     left join etl.any_jetton_masters lm on lm.address = g.pool
     left join etl.any_token_metadata lk on lk.address = g.pool
-    -- What a look-up has told, less what came after the day, and what has come since the look-up.
+    -- What a look-up has told, less what came after the day, and what has come since the look-up. Logical time grows as
+    -- time does, to within minutes in all shards: nothing that came an hour before the look-up's transaction is later.
     left join lateral (
       select lm.total_supply - coalesce((
         select sum(case when c.utime >= d.ends and c.lt <= lm.last_transaction_lt then c.amount
           when c.utime < d.ends and c.lt > lm.last_transaction_lt then -c.amount end)
-        from etl.supply_changes c where c.jetton_master = g.pool), 0) as supply
+        from etl.supply_changes c where c.jetton_master = g.pool and c.utime >= least(d.ends, s.since)), 0) as supply
+      from (
+        select coalesce(max(t.utime) - interval '1 hour', '-infinity') as since
+        from ton.transactions t where t.account = g.pool and t.lt <= lm.last_transaction_lt) s
       where lm.total_supply is not null) l on true
     cross join lateral (
       select max(w.held) filter (where w.jetton = g.asset_1) as held_1, max(w.held) filter (where w.jetton = g.asset_2) as held_2
@@ -1247,9 +1259,16 @@ lateral (
         select distinct on (o.jetton) o.jetton, o.balance - coalesce((
           select sum(case when c.utime >= d.ends and c.lt <= o.last_transaction_lt then c.amount
             when c.utime < d.ends and c.lt > o.last_transaction_lt then -c.amount end)
-          from ton.jetton_movements c where c.account = g.pool and c.jetton_master = o.jetton), 0) as held
-        from ton.jetton_wallets o where o.owner = g.pool and o.jetton in (g.asset_1, g.asset_2) and g.pairs = 1
-        order by o.jetton, o.last_transaction_lt desc) w) h) r) x;
+          from ton.jetton_movements c where c.account = g.pool and c.jetton_master = o.jetton and c.utime >= least(d.ends, s.since)), 0) as held
+        from ton.jetton_wallets o,
+        lateral (
+          select coalesce(max(t.utime) - interval '1 hour', '-infinity') as since
+          from ton.transactions t where t.account = o.address and t.lt <= o.last_transaction_lt) s
+        where o.owner = g.pool and o.jetton in (g.asset_1, g.asset_2) and g.pairs = 1
+        order by o.jetton, o.last_transaction_lt desc) w) h
+    -- Always true, and taken for rare: of hundreds of pools the look-ups would be estimated at a cost that starts the JIT,
+    -- which needs seconds.
+    where abs(g.trades) = g.trades) r) x;
 
 create or replace view ton.staking_prices as
 select d.day, x.provider, x.asset, coalesce(m.symbol, k.symbol) as symbol, x.deposits, x.withdrawals, etl.as_ton(ton.nano_to_ton(x.staked)) as staked,
@@ -1403,7 +1422,9 @@ from (
   select x.account, min(x.utime) as first_seen, max(x.utime) as last_seen, coalesce(bool_or(x.prev_trans_lt = 0), false) as is_whole,
     min(x.utime) filter (where x.orig_status in ('nonexist', 'uninit') and x.end_status = 'active') as deployed_at, count(*) as transactions,
     count(*) filter (where x.aborted) as aborted, count(distinct date_trunc('day', x.utime, 'UTC')) as active_days, sum(x.total_fees) as fees
-  from ton.transactions x group by x.account) t
+  from ton.transactions x group by x.account
+  -- Always true, and taken for rare: of all accounts the look-ups would be estimated at a cost that starts the JIT's optimizer.
+  having abs(count(*)) = count(*)) t
 left join etl.labels l on l.address = t.account
 left join etl.any_address_book b on b.address = t.account
 left join etl.any_account_states s on s.address = t.account;
@@ -1425,15 +1446,9 @@ left join etl.any_jetton_masters m on m.address = b.asset
 left join etl.any_token_metadata k on k.address = b.asset;
 
 create or replace view etl.balance_changes as
-select c.day, c.account, c.asset, c.balance_raw, c.change_raw, c.certified from ton.daily_changes c where c.account is not null
+select c.day, c.account, c.asset, c.balance_raw, c.change_raw, true as certified from etl.certified_changes c
 union all
--- Whose wallet it was has been learned after the day was kept; a day that is open knows it already.
-select c.day, o.owner, c.asset, c.balance_raw, c.change_raw, c.certified
-from ton.daily_changes c,
-lateral (select coalesce((select max(w.owner) from ton.jetton_wallets w where w.address = c.jetton_wallet and w.jetton = c.asset), (
-    select max(r.source) from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
-    where s.account = c.jetton_wallet and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc'))) as owner) o
-where c.account is null and c.certified and o.owner is not null;
+select c.day, c.account, c.asset, c.balance_raw, c.change_raw, false from etl.open_daily_changes c where c.account is not null;
 
 create or replace view ton.daily_balances as
 select b.day, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) as symbol,
@@ -1441,14 +1456,12 @@ select b.day, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) 
   etl.as_raw(b.balance_raw) as balance_raw, b.day = b.changed as has_changed
 from (
   with days as materialized (select d.day, d.is_open from etl.balance_days() d)
-  -- Days before the first open one need no other rows than those that are kept.
-  select d.day, c.account, c.asset, c.balance_raw, c.day as changed
-  from days d
-  join (
-    select x.day, x.account, x.asset, coalesce(x.balance_raw, sum(x.change_raw) over w) as balance_raw, coalesce(lead(x.day) over w, 'infinity') as next
-    from etl.balance_changes x
-    where x.certified and x.day < coalesce((select min(o.day) from days o where o.is_open), 'infinity')
-    window w as (partition by x.account, x.asset order by x.day)) c on d.day >= c.day and d.day < c.next
+  -- Days before the first open one need no other rows than those that are kept: named here alone, they are planned fast.
+  select d.day, c.account, c.asset, c.balance_raw, c.changed
+  from days d,
+  lateral (
+    select x.account, x.asset, coalesce((array_agg(x.balance_raw order by x.day desc))[1], sum(x.change_raw)) as balance_raw, max(x.day) as changed
+    from etl.certified_changes x where x.day <= d.day group by x.account, x.asset) c
   where not d.is_open
   union all
   select d.day, c.account, c.asset, c.balance_raw, c.day

@@ -242,6 +242,7 @@ export type Replacements = readonly (readonly [RegExp, string])[];
 export const POSTGRES_ONLY: Replacements = [
   // These only steer the planner of Postgres, or limit the partitions that it reads.
   [/ offset 0\b/g, ''],
+  [/ #> '\{\}'/g, ''],
   [/ collate "C"/g, ''],
   // Each engine has numbers of its own.
   [/::numeric\(38,\d+\)/g, ''],
@@ -324,8 +325,8 @@ function reportOver(name: string): string {
   return `\n\ncreate or replace view ton.${report} as select *, false as certified from ${name};`;
 }
 
-/** In a lake, these are made from the days of its parts. */
-const OWN: ReadonlySet<string> = new Set(['ton.days', 'etl.open_days']);
+/** In a lake, these are made from the days of its parts, none of which is kept. */
+const OWN: ReadonlySet<string> = new Set(['ton.days', 'etl.open_days', 'etl.certified_changes']);
 
 /** Its columns are those that this version knows: a column that a part lacks is null. */
 function tableView({ facts: { name, columns }, dataset }: ExportedTable): string {
