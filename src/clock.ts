@@ -59,11 +59,14 @@ export function unixSeconds(clock: Pick<Clock, 'now'>): number {
 }
 
 /**
- * A signal that is aborted as soon as one of its sources is, for the same reason, until it is released. `AbortSignal.any` does the
- * same, but on Node 20 each combination leaves some hundred bytes in a source until the source itself is
- * freed. One of the sources here is the signal that ends the process.
+ * A signal that is aborted as soon as one of its sources is, for the same reason, until it is released: then no source
+ * keeps anything of it. `AbortSignal.any` does the same, but on Node 20 each combination leaves some hundred bytes in a
+ * source until the source itself is freed. One of the sources here is the signal that ends the process.
  */
-export function linkSignals(...sources: readonly (AbortSignal | undefined)[]) {
+export function linkSignals(...sources: readonly (AbortSignal | undefined)[]): {
+  readonly signal: AbortSignal;
+  readonly release: () => void;
+} {
   const controller = new AbortController();
   const undo: (() => void)[] = [];
   for (const source of sources) {
@@ -82,7 +85,6 @@ export function linkSignals(...sources: readonly (AbortSignal | undefined)[]) {
   setMaxListeners(0, controller.signal);
   return {
     signal: controller.signal,
-    /** Removes the listeners, so that a source that outlives the link keeps nothing of it. */
     release: () => {
       for (const step of undo) step();
     },

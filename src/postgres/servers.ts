@@ -192,12 +192,13 @@ export function chooseServer({ servers, wants }: PostgresConnection) {
     }
   }
 
+  const Client: new () => pg.Client = ChosenClient;
   return {
     identity,
     /** The index of the chosen server in the list. */
     index: turns.index,
     /** For the pool: a client that connects to the chosen server. */
-    Client: ChosenClient,
+    Client,
     /**
      * For the pool: rejects a server whose sessions do not match `target_session_attrs`, or that is not the server of before.
      */

@@ -11,8 +11,8 @@ import { SAVED, type Timed } from './saved.ts';
 
 /*
  * `npm run bench -- questions`: how fast each question of docs/analyst/questions.md is answered, unchanged,
- * about a day whose reports are closed, and about the last day, which is open. JIT is on, and no query gets a
- * second worker.
+ * about a day whose reports are closed, and about the last day, which is open. No query gets a second worker. JIT is
+ * on if the server has it: the embedded one has none.
  *
  *   --transactions 1000000   how many, about
  *   --database URL           an empty database, or one that an earlier call filled; default an embedded server
