@@ -18,6 +18,7 @@ import { SAVED, type Timed } from './saved.ts';
  *   --database URL           an empty database, or one that an earlier call filled; default an embedded server
  *   --only TEXT              only questions with this text in their title
  *   --before FILE            the output of an earlier call: its figures are printed, too
+ *   --plans                  the plan of each answer is printed, too, with its times
  *   --save                   writes the times into the page's source; then `npm run docs`
  */
 
@@ -76,6 +77,8 @@ async function measure(url: string): Promise<void> {
     };
     timed[title] = { kept: asked.kept.ms, open: asked.open.ms };
     console.log(JSON.stringify({ question: title, ...asked, ...before(title) }));
+    if (process.argv.includes('--plans'))
+      for (const asks of [text, onLastDay(text)]) await printPlan(client, asks);
   }
   await client.end();
   if (process.argv.includes('--save'))
@@ -123,6 +126,11 @@ export async function timeQuestion(client: pg.Client, text: string): Promise<Ask
   const [, median = { ms: NaN, wall: NaN, rows: 0 }] = answers.sort((a, b) => a.ms - b.ms);
   const rounded = { ms: Number(median.ms.toPrecision(2)), wall: Math.round(median.wall) };
   return { ...median, ...rounded, cost: Math.round(explained[0]['QUERY PLAN'][0].Plan['Total Cost']) };
+}
+
+async function printPlan(client: pg.Client, text: string): Promise<void> {
+  const { rows } = await client.query<Record<string, string>>(`explain (analyze, buffers) ${text}`);
+  console.log(rows.map((row) => row['QUERY PLAN']).join('\n'));
 }
 
 /** Milliseconds of CPU of the session's process so far; real time if the system does not report CPU. */
