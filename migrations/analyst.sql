@@ -225,7 +225,8 @@ comment on function ton.trace_tree(text) is
 -- `where day = '2026-01-01'` reads only that day: the bounds come from ton.days, which knows the days of all
 -- partitions.
 
--- Its estimate of rows is what makes it: as a part of the statement it is taken for hundreds of days, whose cost starts the JIT.
+-- A function, so that it has an estimate: within the statement the planner would expect hundreds of days, whose cost
+-- starts the JIT.
 create or replace function etl.days_stored() returns table (day date, starts timestamptz, ends timestamptz)
 language sql stable security definer parallel safe rows 2 set search_path = pg_catalog, pg_temp as $$
   select (timestamp 'epoch' + second * interval '1 second')::date, to_timestamp(second), to_timestamp(second + 86400)

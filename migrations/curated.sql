@@ -653,8 +653,8 @@ lateral (
           from ton.transactions t where t.account = o.address and t.lt <= o.last_transaction_lt) s
         where o.owner = g.pool and o.jetton in (g.asset_1, g.asset_2) and g.pairs = 1
         order by o.jetton, o.last_transaction_lt desc) w) h
-    -- Always true, and taken for rare: of hundreds of pools the look-ups would be estimated at a cost that starts the JIT,
-    -- which needs seconds.
+    -- Always true, but the planner expects few rows of it. If it expected hundreds of pools, the estimated cost of the
+    -- look-ups would start the JIT, which needs seconds.
     where abs(g.trades) = g.trades) r) x;
 comment on view ton.dex_pools is 'What each pool of a decentralized exchange traded on each day, UTC: one row for each pool and pair of assets. An account that trades many pairs, such as a vault whose pool is not known, has a row for each. Fees are not here: the source tells no fee of a pool or trade. What they leave to providers is in the growth of lp_price_ton from day to day.';
 comment on column ton.dex_pools.day is 'The day on which the pool traded, UTC: name it, and only that day is read.';
@@ -957,7 +957,8 @@ from (
     min(x.utime) filter (where x.orig_status in ('nonexist', 'uninit') and x.end_status = 'active') as deployed_at, count(*) as transactions,
     count(*) filter (where x.aborted) as aborted, count(distinct date_trunc('day', x.utime, 'UTC')) as active_days, sum(x.total_fees) as fees
   from ton.transactions x group by x.account
-  -- Always true, and taken for rare: of all accounts the look-ups would be estimated at a cost that starts the JIT's optimizer.
+  -- Always true, but the planner expects few rows of it. If it expected all accounts, the estimated cost of the look-ups
+  -- would start the JIT's optimizer.
   having abs(count(*)) = count(*)) t
 left join etl.labels l on l.address = t.account
 left join ton.address_book b on b.address = t.account
@@ -1007,7 +1008,7 @@ comment on column ton.balances.lt is 'Logical time of the transaction that chang
 comment on column ton.balances.step is 'Order of changes that share a logical time, from 0.';
 comment on column ton.balances.transaction_hash is 'Hash of the transaction that changed the balance, base64.';
 
--- Taken for few days, because what is estimated for each of hundreds would start the JIT.
+-- `rows 2`: if the planner expected hundreds of days, the estimated cost would start the JIT.
 create or replace function etl.balance_days() returns table (day date, is_open boolean)
 language sql stable security definer parallel safe rows 2 set search_path = pg_catalog, pg_temp as $$
   select d.day::date, coalesce(d.day >= f.day, false)
@@ -1029,17 +1030,18 @@ comment on function etl.balance_days() is
   'Every day from the first that is stored or kept to the last, and whether it lies at or after the first day that has rows and is not kept.';
 
 create or replace view etl.certified_changes as
-select k.day, k.account, k.asset, k.balance_raw, k.change_raw from etl.kept_daily_changes k
-where k.day in (select c.day from etl.closed_days c where c.relation = 'daily_changes' and c.closed_at is not null) and k.account is not null
+with kept as not materialized (
+  select k.* from etl.kept_daily_changes k
+  where k.day in (select c.day from etl.closed_days c where c.relation = 'daily_changes' and c.closed_at is not null))
+select k.day, k.account, k.asset, k.balance_raw, k.change_raw from kept k where k.account is not null
 union all
 -- Whose wallet it was has been learned after the day was kept; a day that is open knows it already.
 select k.day, o.owner, k.asset, k.balance_raw, k.change_raw
-from etl.kept_daily_changes k,
+from kept k,
 lateral (select coalesce((select max(w.owner) from ton.jetton_wallets w where w.address = k.jetton_wallet and w.jetton = k.asset), (
     select r.source from ton.transactions s join ton.messages r on r.utime = s.in_msg_utime and r.hash = s.in_msg_hash
     where s.account = k.jetton_wallet and s.aborted is not true and r.opcode in ('0x0f8a7ea5', '0x595f07bc') limit 1)) as owner) o
-where k.day in (select c.day from etl.closed_days c where c.relation = 'daily_changes' and c.closed_at is not null)
-  and k.account is null and o.owner is not null;
+where k.account is null and o.owner is not null;
 comment on view etl.certified_changes is 'What changed of each account''s assets on each kept day, UTC, with the owners that were learned after the day was kept.';
 comment on column etl.certified_changes.day is 'The kept day on which the balance changed, UTC.';
 comment on column etl.certified_changes.account is 'Account whose balance changed on the kept day, raw form: of jettons their owner.';
@@ -1065,7 +1067,7 @@ select b.day, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) 
   etl.as_raw(b.balance_raw)::numeric(38,0) as balance_raw, b.day = b.changed as has_changed
 from (
   with days as materialized (select d.day, d.is_open from etl.balance_days() d)
-  -- Days before the first open one need no other rows than those that are kept: named here alone, they are planned fast.
+  -- Days before the first open one need kept rows alone. This part names no other relation, so it is planned fast.
   select d.day, c.account, c.asset, c.balance_raw, c.changed
   from days d,
   lateral (

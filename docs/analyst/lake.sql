@@ -1266,8 +1266,8 @@ lateral (
           from ton.transactions t where t.account = o.address and t.lt <= o.last_transaction_lt) s
         where o.owner = g.pool and o.jetton in (g.asset_1, g.asset_2) and g.pairs = 1
         order by o.jetton, o.last_transaction_lt desc) w) h
-    -- Always true, and taken for rare: of hundreds of pools the look-ups would be estimated at a cost that starts the JIT,
-    -- which needs seconds.
+    -- Always true, but the planner expects few rows of it. If it expected hundreds of pools, the estimated cost of the
+    -- look-ups would start the JIT, which needs seconds.
     where abs(g.trades) = g.trades) r) x;
 
 create or replace view ton.staking_prices as
@@ -1423,7 +1423,8 @@ from (
     min(x.utime) filter (where x.orig_status in ('nonexist', 'uninit') and x.end_status = 'active') as deployed_at, count(*) as transactions,
     count(*) filter (where x.aborted) as aborted, count(distinct date_trunc('day', x.utime, 'UTC')) as active_days, sum(x.total_fees) as fees
   from ton.transactions x group by x.account
-  -- Always true, and taken for rare: of all accounts the look-ups would be estimated at a cost that starts the JIT's optimizer.
+  -- Always true, but the planner expects few rows of it. If it expected all accounts, the estimated cost of the look-ups
+  -- would start the JIT's optimizer.
   having abs(count(*)) = count(*)) t
 left join etl.labels l on l.address = t.account
 left join etl.any_address_book b on b.address = t.account
@@ -1456,7 +1457,7 @@ select b.day, b.account, b.asset, etl.asset_symbol(b.asset, m.symbol, k.symbol) 
   etl.as_raw(b.balance_raw) as balance_raw, b.day = b.changed as has_changed
 from (
   with days as materialized (select d.day, d.is_open from etl.balance_days() d)
-  -- Days before the first open one need no other rows than those that are kept: named here alone, they are planned fast.
+  -- Days before the first open one need kept rows alone. This part names no other relation, so it is planned fast.
   select d.day, c.account, c.asset, c.balance_raw, c.changed
   from days d,
   lateral (
