@@ -207,6 +207,32 @@ CREATE TABLE "etl"."kept_daily_legs" (
 	CONSTRAINT "kept_daily_legs_day_position_pk" PRIMARY KEY("day","position")
 );
 --> statement-breakpoint
+CREATE TABLE "etl"."kept_daily_pools" (
+	"day" date NOT NULL,
+	"position" integer NOT NULL,
+	"dex" text,
+	"version" text,
+	"pool" text,
+	"asset_1" text,
+	"asset_2" text,
+	"pairs" bigint,
+	"trades" bigint,
+	"traders" bigint,
+	"volume_ton" numeric(38, 9),
+	"volume_usd" numeric(38, 6),
+	"gained_1_raw" numeric(38,0),
+	"gained_2_raw" numeric(38,0),
+	"later_1_raw" numeric(38,0),
+	"later_2_raw" numeric(38,0),
+	"withdrawn_1_raw" numeric(38,0),
+	"withdrawn_2_raw" numeric(38,0),
+	"burned_raw" numeric(38,0),
+	"held_1_raw" numeric(38,0),
+	"held_2_raw" numeric(38,0),
+	"lp_supply_raw" numeric(38,0),
+	CONSTRAINT "kept_daily_pools_day_position_pk" PRIMARY KEY("day","position")
+);
+--> statement-breakpoint
 CREATE TABLE "etl"."kept_daily_trades" (
 	"day" date NOT NULL,
 	"position" integer NOT NULL,
@@ -1373,6 +1399,7 @@ CREATE INDEX "leases_dataset_scope_pass_index" ON "etl"."leases" USING btree ("d
 CREATE INDEX "lookups_due_index" ON "etl"."lookups" USING btree ("dataset","walk","again_at");--> statement-breakpoint
 CREATE INDEX "kept_daily_changes_account" ON "etl"."kept_daily_changes" USING btree ("account","day");--> statement-breakpoint
 CREATE INDEX "kept_daily_legs_utime" ON "etl"."kept_daily_legs" USING btree ("utime","day");--> statement-breakpoint
+CREATE INDEX "kept_daily_pools_pool" ON "etl"."kept_daily_pools" USING btree ("pool","day");--> statement-breakpoint
 CREATE INDEX "kept_daily_trades_asset" ON "etl"."kept_daily_trades" USING btree ("asset","day");--> statement-breakpoint
 CREATE INDEX "kept_hourly_trades_asset" ON "etl"."kept_hourly_trades" USING btree ("asset","day");--> statement-breakpoint
 CREATE INDEX "pages_span_index" ON "etl"."pages" USING gist ("span");--> statement-breakpoint

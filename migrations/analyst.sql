@@ -248,7 +248,7 @@ comment on column ton.days.ends is 'First moment of the next day, exclusive: uti
 
 create or replace function etl.reports_by_day() returns setof text language sql immutable parallel safe begin atomic
   select unnest(array['daily_activity', 'hourly_activity', 'active_wallets', 'fees_by_part', 'failed_transactions',
-    'gas_by_contract', 'message_delays', 'jetton_flows', 'daily_changes', 'dex_volume', 'hourly_trades', 'daily_trades', 'daily_legs']);
+    'gas_by_contract', 'message_delays', 'jetton_flows', 'daily_changes', 'dex_volume', 'hourly_trades', 'daily_trades', 'daily_legs', 'daily_pools']);
 end;
 comment on function etl.reports_by_day() is
   'Views of schema ton that sum up days, and keep what they summed up.';
@@ -268,6 +268,15 @@ language sql stable security definer parallel safe rows 2 set search_path = pg_c
 $$;
 comment on function etl.days_open(text) is
   'Days of one report by day that are not in etl.closed_days, with their bounds.';
+
+create or replace function etl.days_of_report(report text) returns table (day date, ends timestamptz)
+language sql stable security definer parallel safe rows 2 set search_path = pg_catalog, pg_temp as $$
+  select d.day, d.ends from ton.days d
+  union
+  select c.day, (c.day + 1)::timestamp at time zone 'UTC' from etl.closed_days c where c.relation = days_of_report.report and c.closed_at is not null
+$$;
+comment on function etl.days_of_report(text) is
+  'Days that are stored, and days of one report by day that are kept though their rows have been dropped, with the first moment of the next day.';
 
 create or replace view etl.open_days as
 select r.relation, d.day, d.starts, d.ends

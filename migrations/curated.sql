@@ -268,7 +268,7 @@ begin
 end $$;
 comment on function etl.make_report(text) is
   'Makes the view of schema ton that has the closed days of a report as they are kept, and its open ones as they are now.';
-select etl.make_report(r) from etl.reports_by_day() r where r <> 'daily_legs';
+select etl.make_report(r) from etl.reports_by_day() r where r not in ('daily_legs', 'daily_pools');
 
 
 -- Prices are per whole unit.
@@ -566,96 +566,159 @@ comment on column ton.dex_liquidity.start_utime is 'Block time, UTC, of the firs
 comment on column ton.dex_liquidity.lt is 'Logical time of the last transaction of the deposit or withdrawal.';
 comment on column ton.dex_liquidity.provider_label is 'Label of the provider in labels; null if there is none.';
 
-create or replace view ton.dex_pools as
-select d.day, x.dex, x.version, x.pool, x.asset_1, x.symbol_1, x.asset_2, x.symbol_2, x.trades, x.traders, etl.as_ton(x.volume_ton)::numeric(38,9) as volume_ton,
-  etl.as_usd(x.volume_usd)::numeric(38,6) as volume_usd, etl.as_units(x.gained_1)::numeric(38,18) as gained_1, etl.as_units(x.gained_2)::numeric(38,18) as gained_2,
-  etl.as_raw(x.gained_1_raw)::numeric(38,0) as gained_1_raw, etl.as_raw(x.gained_2_raw)::numeric(38,0) as gained_2_raw,
-  x.reserve_1::numeric(38,18) as reserve_1, x.reserve_2::numeric(38,18) as reserve_2,
-  etl.as_raw(x.reserve_1_raw)::numeric(38,0) as reserve_1_raw, etl.as_raw(x.reserve_2_raw)::numeric(38,0) as reserve_2_raw,
-  x.lp_supply::numeric(38,18) as lp_supply, etl.as_raw(x.lp_supply_raw)::numeric(38,0) as lp_supply_raw,
-  x.tvl_ton::numeric(38,9) as tvl_ton, etl.as_usd(x.tvl_usd)::numeric(38,6) as tvl_usd,
-  etl.as_price(x.tvl_ton / nullif(x.lp_supply, 0))::numeric(38,24) as lp_price_ton,
-  etl.as_price(x.tvl_usd / nullif(x.lp_supply, 0))::numeric(38,24) as lp_price_usd
-from ton.days d,
+-- What pools of exchanges hold: what a look-up told, and what moved between it and the moment that is asked for.
+
+create or replace function etl.movements_stored(known timestamptz, wanted timestamptz) returns boolean
+language sql stable security definer parallel safe set search_path = pg_catalog, pg_temp as $$
+  select count(*) = 3 and range_intersect_agg(c.covered) @> case
+    when wanted <= known then int8range(extract(epoch from wanted)::int8, extract(epoch from known)::int8 + 1)
+    else int8range(extract(epoch from known)::int8, greatest(extract(epoch from known)::int8,
+      least(extract(epoch from wanted)::int8, upper(range_intersect_agg(c.covered))))) end
+  from etl.coverage c where c.pass = 0 and c.scope = '' and c.dataset in ('transactions', 'jetton_transfers', 'jetton_burns')
+$$;
+comment on function etl.movements_stored(timestamptz, timestamptz) is
+  'Whether all movements of jettons between two times are stored. If the wanted time is the later one, the last second that is stored is late enough.';
+
+create or replace function etl.under_way(receiver text, known_lt int8, known timestamptz, kind text) returns numeric
+language sql stable parallel safe begin atomic
+  select coalesce(sum(etl.to_numeric(m.content_decoded->'amount'->>'value')), 0)
+  from ton.transactions t join ton.messages m on m.utime = t.in_msg_utime and m.hash = t.in_msg_hash
+  where t.account = receiver and t.lt > known_lt and t.utime >= known and t.utime < known + interval '1 hour'
+    and t.aborted is not true and m.created_lt <= known_lt and m.opcode = kind;
+end;
+comment on function etl.under_way(text, int8, timestamptz, text) is
+  'Sum of the amounts in messages of a kind to an account that were sent up to a transaction of the account, and arrived within the hour after it.';
+
+-- Logical time grows as time does, to within minutes in all shards: nothing that came an hour before a transaction is later.
+create or replace function etl.reserve_at(pool text, master text, moment timestamptz) returns numeric
+language sql stable parallel safe set jit = off begin atomic
+  select o.balance + etl.under_way(o.address, s.lt, s.utime, '0x178d4519') - coalesce((
+    select sum(case when c.utime >= moment and c.lt <= s.lt then c.amount when c.utime < moment and c.lt > s.lt then -c.amount end)
+    from (
+      select v.utime, v.lt, v.amount from ton.jetton_movements v
+      where v.account = pool and v.jetton_master = master and v.kind <> 'minted'
+      union all
+      -- By the wallet: to find them by the owner takes a search through all wallets.
+      select n.utime, n.lt, n.amount from ton.jetton_mints n where n.jetton_master = master and n.jetton_wallet = o.address) c
+    where c.utime >= least(moment, s.utime - interval '1 hour')), 0)
+  from ton.jetton_wallets o
+  join ton.transactions s on s.account = o.address and s.lt = o.last_transaction_lt
+  where o.owner = pool and o.jetton = master and etl.movements_stored(s.utime, moment)
+  order by s.lt desc limit 1;
+end;
+comment on function etl.reserve_at(text, text, timestamptz) is
+  'What the jetton wallet of a pool held before a moment, in the smallest units, by the last look-up of the wallet. Null if it was not looked up, or if movements between the look-up and the moment are not stored.';
+
+create or replace function etl.supply_at(master text, moment timestamptz) returns numeric
+language sql stable parallel safe set jit = off begin atomic
+  select m.total_supply - etl.under_way(m.address, s.lt, s.utime, '0x7bdd97de') - coalesce((
+    select sum(case when c.utime >= moment and c.lt <= s.lt then c.amount when c.utime < moment and c.lt > s.lt then -c.amount end)
+    from etl.supply_changes c where c.jetton_master = master and c.utime >= least(moment, s.utime - interval '1 hour')), 0)
+  from ton.jetton_masters m
+  join ton.transactions s on s.account = m.address and s.lt = m.last_transaction_lt
+  where m.address = master and etl.movements_stored(s.utime, moment);
+end;
+comment on function etl.supply_at(text, timestamptz) is
+  'How much of a jetton there was before a moment, in the smallest units, by the last look-up of its master. Null if it was not looked up, or if mints and burns between the look-up and the moment are not stored.';
+
+create or replace view etl.open_daily_pools as
+select d.day, x.dex, x.version, x.pool, x.asset_1, x.asset_2, x.pairs, x.trades, x.traders, etl.as_ton(x.volume_ton)::numeric(38,9) as volume_ton,
+  etl.as_usd(x.volume_usd)::numeric(38,6) as volume_usd, etl.as_raw(x.gained_1)::numeric(38,0) as gained_1_raw, etl.as_raw(x.gained_2)::numeric(38,0) as gained_2_raw,
+  etl.as_raw(x.later_1)::numeric(38,0) as later_1_raw, etl.as_raw(x.later_2)::numeric(38,0) as later_2_raw,
+  case x.asset_1 when x.withdrawn_asset_1 then x.amount_1 when x.withdrawn_asset_2 then x.amount_2 end::numeric(38,0) as withdrawn_1_raw,
+  case x.asset_2 when x.withdrawn_asset_1 then x.amount_1 when x.withdrawn_asset_2 then x.amount_2 end::numeric(38,0) as withdrawn_2_raw,
+  x.burned::numeric(38,0) as burned_raw,
+  etl.as_raw(case when x.pairs = 1 and x.asset_1 <> 'TON' then etl.reserve_at(x.pool, x.asset_1, d.ends) end)::numeric(38,0) as held_1_raw,
+  etl.as_raw(case when x.pairs = 1 and x.asset_2 <> 'TON' then etl.reserve_at(x.pool, x.asset_2, d.ends) end)::numeric(38,0) as held_2_raw,
+  etl.as_raw(etl.supply_at(x.pool, d.ends))::numeric(38,0) as lp_supply_raw
+from etl.open_days d,
 lateral (
-  with prices as materialized (
-    select p.asset, p.price_ton, p.price_usd from ton.daily_prices p where p.day = d.day),
-  withdrawals as materialized (
+  with withdrawals as materialized (
     -- A withdrawal is the pool's assets by the share of its LP tokens that is burned.
-    select distinct on (w.pool) w.pool, w.utime, w.lp_tokens as burned, w.amount_1, w.amount_2, w.asset_1, w.asset_2
+    select distinct on (w.pool) w.pool, w.utime, w.lp_tokens as burned, w.amount_1, w.amount_2, w.asset_1 as withdrawn_asset_1, w.asset_2 as withdrawn_asset_2
     from etl.liquidity_changes w
     where w.utime >= d.starts and w.utime < d.ends and w.type = 'withdrawal' and w.lp_tokens > 0
     order by w.pool, w.utime desc, w.lt desc)
-  select r.*, etl.units(r.reserve_1_raw, r.decimals_1) as reserve_1, etl.units(r.reserve_2_raw, r.decimals_2) as reserve_2,
-    etl.units(r.lp_supply_raw, r.lp_decimals) as lp_supply,
-    ton.nano_to_ton(etl.rounded(1000000000 * (etl.units(r.reserve_1_raw, r.decimals_1) * r.price_ton_1 + etl.units(r.reserve_2_raw, r.decimals_2) * r.price_ton_2))) as tvl_ton,
-    etl.units(r.reserve_1_raw, r.decimals_1) * r.price_usd_1 + etl.units(r.reserve_2_raw, r.decimals_2) * r.price_usd_2 as tvl_usd
+  select g.*, v.burned, v.amount_1, v.amount_2, v.withdrawn_asset_1, v.withdrawn_asset_2
   from (
-    select g.dex, g.version, g.pool, g.asset_1, g.symbol_1, g.asset_2, g.symbol_2, g.trades, g.traders, g.volume_ton, g.volume_usd,
-      g.gained_1, g.gained_2, g.gained_1_raw, g.gained_2_raw, l.supply as lp_supply_raw,
-      coalesce(h.held_1, etl.rounded(case g.asset_1 when w.asset_1 then w.amount_1 when w.asset_2 then w.amount_2 end / w.burned * l.supply) + g.later_1) as reserve_1_raw,
-      coalesce(h.held_2, etl.rounded(case g.asset_2 when w.asset_1 then w.amount_1 when w.asset_2 then w.amount_2 end / w.burned * l.supply) + g.later_2) as reserve_2_raw,
-      etl.asset_decimals(g.asset_1, m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed) as decimals_1,
-      etl.asset_decimals(g.asset_2, m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed) as decimals_2,
-      etl.decimals_of(lm.decimals, lm.jetton_content, lk.decimals, lk.is_indexed) as lp_decimals,
-      case when g.asset_1 = 'TON' then 1 else p1.price_ton end as price_ton_1, case when g.asset_2 = 'TON' then 1 else p2.price_ton end as price_ton_2,
-      p1.price_usd as price_usd_1, p2.price_usd as price_usd_2
+    select p.dex, p.version, p.pool, p.asset_1, p.asset_2, count(*) over (partition by p.pool) as pairs, count(*) as trades,
+      count(distinct p.trader) as traders, sum(p.volume_ton) as volume_ton, sum(p.volume_usd) as volume_usd, sum(p.gained_1) as gained_1,
+      sum(p.gained_2) as gained_2, sum(case when p.is_later then p.gained_1 else 0 end) as later_1, sum(case when p.is_later then p.gained_2 else 0 end) as later_2
     from (
-      select p.dex, p.version, p.pool, p.asset_1, max(p.symbol_1) as symbol_1, p.asset_2, max(p.symbol_2) as symbol_2, count(*) as trades,
-        count(distinct p.trader) as traders, sum(p.volume_ton) as volume_ton, sum(p.volume_usd) as volume_usd,
-        sum(p.gained_1) as gained_1, sum(p.gained_2) as gained_2, sum(p.gained_1_raw) as gained_1_raw, sum(p.gained_2_raw) as gained_2_raw,
-        sum(case when p.is_later then p.gained_1_raw else 0 end) as later_1, sum(case when p.is_later then p.gained_2_raw else 0 end) as later_2,
-        count(*) over (partition by p.pool) as pairs
+      select etl.dex_of(t.dex) as dex, etl.dex_version_of(t.dex) as version, t.pool, t.trader, t.volume_ton, t.volume_usd, t.utime > v.utime as is_later,
+        case when t.is_first_sold then t.sold else t.bought end as asset_1, case when t.is_first_sold then t.sold_raw else -t.bought_raw end as gained_1,
+        case when t.is_first_sold then t.bought else t.sold end as asset_2, case when t.is_first_sold then -t.bought_raw else t.sold_raw end as gained_2
       from (
-        select x.*, case when x.is_first_sold then x.sold_asset else x.bought_asset end as asset_1,
-          case when x.is_first_sold then x.sold_symbol else x.bought_symbol end as symbol_1,
-          case when x.is_first_sold then x.sold_amount else -x.bought_amount end as gained_1,
-          case when x.is_first_sold then x.sold_amount_raw else -x.bought_amount_raw end as gained_1_raw,
-          case when x.is_first_sold then x.bought_asset else x.sold_asset end as asset_2,
-          case when x.is_first_sold then x.bought_symbol else x.sold_symbol end as symbol_2,
-          case when x.is_first_sold then -x.bought_amount else x.sold_amount end as gained_2,
-          case when x.is_first_sold then -x.bought_amount_raw else x.sold_amount_raw end as gained_2_raw
-        from (
-          select t.*, t.sold_asset collate "C" < t.bought_asset collate "C" as is_first_sold, t.utime > v.utime as is_later
-          from ton.dex_trades t left join withdrawals v on v.pool = t.pool
-          where t.day = d.day and t.pool is not null and t.sold_asset is not null and t.bought_asset is not null) x) p
-      group by p.dex, p.version, p.pool, p.asset_1, p.asset_2) g
-    left join withdrawals w on w.pool = g.pool
-    left join prices p1 on p1.asset = g.asset_1
-    left join prices p2 on p2.asset = g.asset_2
-    left join ton.jetton_masters m1 on m1.address = g.asset_1
-    left join ton.token_metadata k1 on k1.address = g.asset_1
-    left join ton.jetton_masters m2 on m2.address = g.asset_2
-    left join ton.token_metadata k2 on k2.address = g.asset_2
-    left join ton.jetton_masters lm on lm.address = g.pool
-    left join ton.token_metadata lk on lk.address = g.pool
-    -- What a look-up has told, less what came after the day, and what has come since the look-up. Logical time grows as
-    -- time does, to within minutes in all shards: nothing that came an hour before the look-up's transaction is later.
-    left join lateral (
-      select lm.total_supply - coalesce((
-        select sum(case when c.utime >= d.ends and c.lt <= lm.last_transaction_lt then c.amount
-          when c.utime < d.ends and c.lt > lm.last_transaction_lt then -c.amount end)
-        from etl.supply_changes c where c.jetton_master = g.pool and c.utime >= least(d.ends, s.since)), 0) as supply
+        select l.*, l.sold collate "C" < l.bought collate "C" as is_first_sold from ton.daily_legs l
+        where l.day = d.day and l.pool is not null and l.sold is not null and l.bought is not null) t
+      left join withdrawals v on v.pool = t.pool) p
+    group by p.dex, p.version, p.pool, p.asset_1, p.asset_2) g
+  left join withdrawals v on v.pool = g.pool) x
+where d.relation = 'daily_pools';
+comment on view etl.open_daily_pools is 'What each pool of an exchange traded and held on each day, UTC, in the smallest units: what dex_pools is made of, which adds symbols, whole units and worth.';
+comment on column etl.open_daily_pools.day is 'The day on which the pool traded, UTC: name it, and only that day is read.';
+comment on column etl.open_daily_pools.dex is 'The exchange of the pool, without its version.';
+comment on column etl.open_daily_pools.version is 'Version of the exchange of the pool; 1 if the source names none.';
+comment on column etl.open_daily_pools.pool is 'Account of the pool that traded, raw form: see dex_trades.pool.';
+comment on column etl.open_daily_pools.asset_1 is 'First asset of the pair, the raw address of a jetton master.';
+comment on column etl.open_daily_pools.asset_2 is 'Second asset of the pair: TON if the pool trades TON, else the raw address of a jetton master.';
+comment on column etl.open_daily_pools.pairs is 'How many pairs of assets the pool traded on the day.';
+comment on column etl.open_daily_pools.trades is 'How many legs of swaps went through the pool on the day.';
+comment on column etl.open_daily_pools.traders is 'How many accounts traded with the pool on the day.';
+comment on column etl.open_daily_pools.volume_ton is 'What those trades with the pool were worth, TON: see dex_trades.volume_ton.';
+comment on column etl.open_daily_pools.volume_usd is 'What those trades with the pool were worth, USD: see dex_trades.volume_usd.';
+comment on column etl.open_daily_pools.gained_1_raw is 'What the pool gained of the first asset, smallest units.';
+comment on column etl.open_daily_pools.gained_2_raw is 'What the pool gained of the second asset, smallest units.';
+comment on column etl.open_daily_pools.later_1_raw is 'What the pool gained of the first asset after the last withdrawal of liquidity on the day, smallest units.';
+comment on column etl.open_daily_pools.later_2_raw is 'What the pool gained of the second asset after the last withdrawal of liquidity on the day, smallest units.';
+comment on column etl.open_daily_pools.withdrawn_1_raw is 'What the last withdrawal of liquidity on the day took of the first asset, smallest units; null if there was none.';
+comment on column etl.open_daily_pools.withdrawn_2_raw is 'What the last withdrawal of liquidity on the day took of the second asset, smallest units; null if there was none.';
+comment on column etl.open_daily_pools.burned_raw is 'LP tokens that the last withdrawal of liquidity on the day burned, smallest units; null if there was none.';
+comment on column etl.open_daily_pools.held_1_raw is 'What the pool''s own jetton wallet held of the first asset at the end of the day, smallest units; null if its wallet was not looked up, or what moved between the look-up and the end of the day is not stored.';
+comment on column etl.open_daily_pools.held_2_raw is 'What the pool''s own jetton wallet held of the second asset at the end of the day, smallest units; null as held_1_raw is.';
+comment on column etl.open_daily_pools.lp_supply_raw is 'LP tokens of the pool at the end of the day, smallest units; null if the pool was not looked up as the master of a jetton, or if mints and burns since then are not stored.';
+select etl.make_report('daily_pools');
+
+create or replace view ton.dex_pools as
+select d.day, x.dex, x.version, x.pool, x.asset_1, x.symbol_1, x.asset_2, x.symbol_2, x.trades, x.traders, x.volume_ton, x.volume_usd,
+  etl.units(x.gained_1_raw, x.decimals_1)::numeric(38,18) as gained_1, etl.units(x.gained_2_raw, x.decimals_2)::numeric(38,18) as gained_2,
+  x.gained_1_raw, x.gained_2_raw, x.reserve_1::numeric(38,18) as reserve_1, x.reserve_2::numeric(38,18) as reserve_2,
+  x.reserve_1_raw::numeric(38,0) as reserve_1_raw, x.reserve_2_raw::numeric(38,0) as reserve_2_raw,
+  x.lp_supply::numeric(38,18) as lp_supply, x.supply::numeric(38,0) as lp_supply_raw,
+  x.tvl_ton::numeric(38,9) as tvl_ton, etl.as_usd(x.tvl_usd)::numeric(38,6) as tvl_usd,
+  etl.as_price(x.tvl_ton / nullif(x.lp_supply, 0))::numeric(38,24) as lp_price_ton,
+  etl.as_price(x.tvl_usd / nullif(x.lp_supply, 0))::numeric(38,24) as lp_price_usd, x.certified
+from etl.days_of_report('daily_pools') d,
+lateral (
+  with prices as materialized (
+    select p.asset, p.price_ton, p.price_usd from ton.daily_prices p where p.day = d.day)
+  select r.*, ton.nano_to_ton(etl.rounded(1000000000 * (r.reserve_1 * case when r.asset_1 = 'TON' then 1 else p1.price_ton end
+      + r.reserve_2 * case when r.asset_2 = 'TON' then 1 else p2.price_ton end))) as tvl_ton,
+    r.reserve_1 * p1.price_usd + r.reserve_2 * p2.price_usd as tvl_usd
+  from (
+    select u.*, etl.units(u.reserve_1_raw, u.decimals_1) as reserve_1, etl.units(u.reserve_2_raw, u.decimals_2) as reserve_2,
+      etl.units(u.supply, u.lp_decimals) as lp_supply
+    from (
+      select h.*, etl.as_raw(coalesce(h.held_1, etl.rounded(h.withdrawn_1_raw / h.burned_raw * h.supply) + h.later_1_raw)) as reserve_1_raw,
+        etl.as_raw(coalesce(h.held_2, etl.rounded(h.withdrawn_2_raw / h.burned_raw * h.supply) + h.later_2_raw)) as reserve_2_raw,
+        etl.asset_symbol(h.asset_1, m1.symbol, k1.symbol) as symbol_1, etl.asset_symbol(h.asset_2, m2.symbol, k2.symbol) as symbol_2,
+        etl.asset_decimals(h.asset_1, m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed) as decimals_1,
+        etl.asset_decimals(h.asset_2, m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed) as decimals_2,
+        etl.decimals_of(lm.decimals, lm.jetton_content, lk.decimals, lk.is_indexed) as lp_decimals
       from (
-        select coalesce(max(t.utime) - interval '1 hour', '-infinity') as since
-        from ton.transactions t where t.account = g.pool and t.lt <= lm.last_transaction_lt) s
-      where lm.total_supply is not null offset 0) l on true
-    cross join lateral (
-      select max(w.held) filter (where w.jetton = g.asset_1) as held_1, max(w.held) filter (where w.jetton = g.asset_2) as held_2
-      from (
-        select distinct on (o.jetton) o.jetton, o.balance - coalesce((
-          select sum(case when c.utime >= d.ends and c.lt <= o.last_transaction_lt then c.amount
-            when c.utime < d.ends and c.lt > o.last_transaction_lt then -c.amount end)
-          from ton.jetton_movements c where c.account = g.pool and c.jetton_master = o.jetton and c.utime >= least(d.ends, s.since)), 0) as held
-        from ton.jetton_wallets o,
-        lateral (
-          select coalesce(max(t.utime) - interval '1 hour', '-infinity') as since
-          from ton.transactions t where t.account = o.address and t.lt <= o.last_transaction_lt) s
-        where o.owner = g.pool and o.jetton in (g.asset_1, g.asset_2) and g.pairs = 1
-        order by o.jetton, o.last_transaction_lt desc) w) h
-    -- Always true, but the planner expects few rows of it. If it expected hundreds of pools, the estimated cost of the
-    -- look-ups would start the JIT, which needs seconds.
-    where abs(g.trades) = g.trades) r) x;
+        -- What was not known when the day was kept may be known now.
+        select p.*, coalesce(p.held_1_raw, case when p.certified and p.pairs = 1 and p.asset_1 <> 'TON' then etl.reserve_at(p.pool, p.asset_1, d.ends) end) as held_1,
+          coalesce(p.held_2_raw, case when p.certified and p.pairs = 1 and p.asset_2 <> 'TON' then etl.reserve_at(p.pool, p.asset_2, d.ends) end) as held_2,
+          coalesce(p.lp_supply_raw, case when p.certified then etl.supply_at(p.pool, d.ends) end) as supply
+        from ton.daily_pools p where p.day = d.day offset 0) h
+      left join ton.jetton_masters m1 on m1.address = h.asset_1
+      left join ton.token_metadata k1 on k1.address = h.asset_1
+      left join ton.jetton_masters m2 on m2.address = h.asset_2
+      left join ton.token_metadata k2 on k2.address = h.asset_2
+      left join ton.jetton_masters lm on lm.address = h.pool
+      left join ton.token_metadata lk on lk.address = h.pool) u) r
+  left join prices p1 on p1.asset = r.asset_1
+  left join prices p2 on p2.asset = r.asset_2) x;
 comment on view ton.dex_pools is 'What each pool of a decentralized exchange traded on each day, UTC: one row for each pool and pair of assets. An account that trades many pairs, such as a vault whose pool is not known, has a row for each. Fees are not here: the source tells no fee of a pool or trade. What they leave to providers is in the growth of lp_price_ton from day to day.';
 comment on column ton.dex_pools.day is 'The day on which the pool traded, UTC: name it, and only that day is read.';
 comment on column ton.dex_pools.dex is 'The exchange of the pool, without its version.';
@@ -675,13 +738,14 @@ comment on column ton.dex_pools.gained_1_raw is 'What the pool gained of the fir
 comment on column ton.dex_pools.gained_2_raw is 'What the pool gained of the second asset, smallest units.';
 comment on column ton.dex_pools.reserve_1 is 'What the pool held of the first asset at the end of the day, whole units; null if reserve_1_raw or the decimals are not known.';
 comment on column ton.dex_pools.reserve_2 is 'What the pool held of the second asset at the end of the day, whole units; null if reserve_2_raw or the decimals are not known.';
-comment on column ton.dex_pools.reserve_1_raw is 'What the pool held of the first asset at the end of the day, smallest units, as last known and with the changes since. Known from the jetton wallet of the pool (jetton_wallets) and its movements. Else from the last withdrawal of liquidity on the day, which pays a share of the pool (lp_supply_raw says which), and the trades after it. Null if a router or a vault keeps the assets of many pools and no liquidity was withdrawn on the day.';
+comment on column ton.dex_pools.reserve_1_raw is 'What the pool held of the first asset at the end of the day, smallest units, as last known and with the changes since. Known from the jetton wallet of the pool (jetton_wallets), if all movements between its look-up and the end of the day are stored. Else from the last withdrawal of liquidity on the day, which pays a share of the pool (lp_supply_raw says which), and the trades after it. Null if neither is known, as of a router or a vault that keeps the assets of many pools.';
 comment on column ton.dex_pools.reserve_2_raw is 'What the pool held of the second asset at the end of the day, smallest units, known as reserve_1_raw is; null if it is not known.';
 comment on column ton.dex_pools.lp_supply is 'LP tokens of the pool at the end of the day, whole units; null if lp_supply_raw or their decimals are not known.';
-comment on column ton.dex_pools.lp_supply_raw is 'LP tokens of the pool at the end of the day, smallest units: the supply in jetton_masters, less mints and burns after the day. Null if the pool is no stored master of a jetton, as those of positions (tonco) are not.';
+comment on column ton.dex_pools.lp_supply_raw is 'LP tokens of the pool at the end of the day, smallest units: the supply in jetton_masters, less mints and burns after the day. Null if the pool is no stored master of a jetton, as those of positions (tonco) are not, or if mints and burns between its look-up and the end of the day are not all stored.';
 comment on column ton.dex_pools.tvl_ton is 'What both reserves were worth at the prices of the day, TON; null if a reserve or a price is not known.';
 comment on column ton.dex_pools.tvl_usd is 'What both reserves were worth at the prices of the day, USD; null if a reserve or a price is not known.';
 comment on column ton.dex_pools.lp_price_ton is 'Price of one whole LP token: tvl_ton by lp_supply, TON; null if one of them is not known.';
+comment on column ton.dex_pools.certified is 'True if every dataset that feeds the trades of the pool is verified on the whole day, and the row was kept then; false if it is summed up now.';
 comment on column ton.dex_pools.lp_price_usd is 'Price of one whole LP token: tvl_usd by lp_supply, USD; null if one of them is not known.';
 
 create or replace view ton.staking_prices as

@@ -131,8 +131,21 @@ create or replace macro etl.query_of(name) as (
     || '], union_by_name = true, hive_partitioning = true, hive_types = {day: date})', getvariable('no_rows'))
   from (select * from etl.parts p where p."table" = name qualify p.is_stream or p.day = max(p.day) over ()));
 
+create or replace view etl.parts_of_movements as
+select "table", starts, ends from etl.parts where "table" in ('transactions', 'jetton_transfers', 'jetton_burns');
+create or replace macro etl.movements_stored(known, wanted) as (
+  select count(*) = 3 and bool_and(s.stored >= s.needed)
+  from (
+    select sum(greatest(0, epoch(least(p.ends, r.until)) - epoch(greatest(p.starts, r.since)))) as stored, any_value(epoch(r.until) - epoch(r.since)) as needed
+    from etl.parts_of_movements p, (
+      select least(known, wanted) as since, case when wanted <= known then known + interval 1 second else greatest(known, least(wanted, (
+        select min(e.ends) from (select max(ends) as ends from etl.parts_of_movements group by "table") e))) end as until) r
+    group by p."table") s);
+
 create or replace view ton.days as
 select distinct day, day::timestamptz as starts, (day + 1)::timestamptz as ends from etl.parts where is_stream;
+
+create or replace macro etl.days_of_report(report) as table select d.day, d.ends from ton.days d;
 
 create or replace macro etl.balance_days() as table
 select unnest(generate_series(s.starts::timestamp, s.ends::timestamp, interval 1 day))::date as day, true as is_open

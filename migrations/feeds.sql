@@ -3,27 +3,22 @@
 
 create or replace view etl.feeds as
 with recursive parts as (
-  select c.oid as relation, c.oid as part from pg_catalog.pg_class c
+  select c.relname::text as name, 'pg_catalog.pg_class'::regclass as kind, c.oid as part from pg_catalog.pg_class c
   where c.relnamespace = 'ton'::regnamespace and c.relkind in ('r', 'p', 'v')
   union
-  select p.relation, d.refobjid from parts p
-  join pg_catalog.pg_rewrite r on r.ev_class = p.part
-  join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_rewrite'::regclass and d.objid = r.oid
-    and d.refclassid = 'pg_catalog.pg_class'::regclass
-), of_relations as (
-  select distinct r.relname::text as relation, s.dataset
-  from parts p join pg_catalog.pg_class r on r.oid = p.relation join pg_catalog.pg_class t on t.oid = p.part
-  join etl.datasets s on t.relname = any(s.tables) and t.relnamespace = 'ton'::regnamespace
+  select f.proname::text, 'pg_catalog.pg_proc'::regclass, f.oid from pg_catalog.pg_proc f where f.pronamespace = 'ton'::regnamespace
+  union
+  select p.name, d.refclassid, d.refobjid from parts p
+  left join pg_catalog.pg_rewrite r on p.kind = 'pg_catalog.pg_class'::regclass and r.ev_class = p.part
+  join pg_catalog.pg_depend d on d.refclassid in ('pg_catalog.pg_class'::regclass, 'pg_catalog.pg_proc'::regclass)
+    and (d.classid = 'pg_catalog.pg_rewrite'::regclass and d.objid = r.oid or d.classid = p.kind and d.objid = p.part and r.oid is null)
 )
-select relation, dataset from of_relations
+select p.name as relation, s.dataset
+from parts p join pg_catalog.pg_class t on t.oid = p.part and p.kind = 'pg_catalog.pg_class'::regclass
+join etl.datasets s on t.relname = any (s.tables) and t.relnamespace = 'ton'::regnamespace
 union
--- Postgres knows no dependencies of a function's body.
-select f.name, r.dataset from (values
-  ('trace_tree', 'traces'), ('trace_tree', 'transactions'), ('jetton_holders', 'jetton_movements'),
-  ('trace_tree', 'messages'), ('jetton_units', 'jetton_masters'), ('jetton_units', 'token_metadata'),
-  ('account_statement', 'account_ledger'), ('account_statement', 'jetton_masters'),
-  ('account_statement', 'token_metadata')) f (name, reads)
-join of_relations r on r.relation = f.reads;
+-- Postgres knows no dependencies of a function in PL/pgSQL.
+select 'trace_tree', s.dataset from etl.datasets s where s.dataset in ('traces', 'transactions');
 comment on view etl.feeds is 'Which datasets fill each table, view and function of schema ton: what has to be read before it has rows.';
 comment on column etl.feeds.relation is 'Table, view or function of schema ton that is fed, without its schema.';
 comment on column etl.feeds.dataset is 'Name of a dataset that feeds the relation: its file in jobs/ without the ending.';

@@ -133,8 +133,21 @@ create or replace macro etl.query_of(name) as (
     || '], union_by_name = true, hive_partitioning = true, hive_types = {day: date})', getvariable('no_rows'))
   from (select * from etl.parts p where p."table" = name qualify p.is_stream or p.day = max(p.day) over ()));
 
+create or replace view etl.parts_of_movements as
+select "table", starts, ends from etl.parts where "table" in ('transactions', 'jetton_transfers', 'jetton_burns');
+create or replace macro etl.movements_stored(known, wanted) as (
+  select count(*) = 3 and bool_and(s.stored >= s.needed)
+  from (
+    select sum(greatest(0, epoch(least(p.ends, r.until)) - epoch(greatest(p.starts, r.since)))) as stored, any_value(epoch(r.until) - epoch(r.since)) as needed
+    from etl.parts_of_movements p, (
+      select least(known, wanted) as since, case when wanted <= known then known + interval 1 second else greatest(known, least(wanted, (
+        select min(e.ends) from (select max(ends) as ends from etl.parts_of_movements group by "table") e))) end as until) r
+    group by p."table") s);
+
 create or replace view ton.days as
 select distinct day, day::timestamptz as starts, (day + 1)::timestamptz as ends from etl.parts where is_stream;
+
+create or replace macro etl.days_of_report(report) as table select d.day, d.ends from ton.days d;
 
 create or replace macro etl.balance_days() as table
 select unnest(generate_series(s.starts::timestamp, s.ends::timestamp, interval 1 day))::date as day, true as is_open
@@ -571,7 +584,7 @@ select null::VARCHAR as "address", null::BIGINT as "start_time", null::BIGINT as
 union all by name select * from query(coalesce(getvariable('ton_vesting_contracts'), getvariable('no_rows')));
 
 create or replace view etl.open_days as
-select r.relation, d.day, d.starts, d.ends from ton.days d, (values ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('gas_by_contract'), ('message_delays'), ('jetton_flows'), ('dex_volume'), ('hourly_trades'), ('daily_trades'), ('daily_changes'), ('daily_legs')) r (relation);
+select r.relation, d.day, d.starts, d.ends from ton.days d, (values ('days'), ('daily_activity'), ('hourly_activity'), ('active_wallets'), ('fees_by_part'), ('failed_transactions'), ('gas_by_contract'), ('message_delays'), ('jetton_flows'), ('dex_volume'), ('hourly_trades'), ('daily_trades'), ('daily_changes'), ('daily_legs'), ('daily_pools')) r (relation);
 
 create or replace view etl.open_daily_activity as
 select d.day, t.transactions, t.aborted, t.accounts, m.messages, m.value, t.fees, c.traces, b.blocks, t.bounced
@@ -1179,96 +1192,112 @@ lateral (
   left join etl.any_token_metadata lk on lk.address = l.pool
   where l.utime::date = d.day) x;
 
-create or replace view ton.dex_pools as
-select d.day, x.dex, x.version, x.pool, x.asset_1, x.symbol_1, x.asset_2, x.symbol_2, x.trades, x.traders, etl.as_ton(x.volume_ton) as volume_ton,
-  etl.as_usd(x.volume_usd) as volume_usd, etl.as_units(x.gained_1) as gained_1, etl.as_units(x.gained_2) as gained_2,
-  etl.as_raw(x.gained_1_raw) as gained_1_raw, etl.as_raw(x.gained_2_raw) as gained_2_raw,
-  x.reserve_1 as reserve_1, x.reserve_2 as reserve_2,
-  etl.as_raw(x.reserve_1_raw) as reserve_1_raw, etl.as_raw(x.reserve_2_raw) as reserve_2_raw,
-  x.lp_supply as lp_supply, etl.as_raw(x.lp_supply_raw) as lp_supply_raw,
-  x.tvl_ton as tvl_ton, etl.as_usd(x.tvl_usd) as tvl_usd,
-  etl.as_price(x.tvl_ton / nullif(x.lp_supply, 0)) as lp_price_ton,
-  etl.as_price(x.tvl_usd / nullif(x.lp_supply, 0)) as lp_price_usd
-from ton.days d,
+create or replace macro etl.under_way(receiver, known_lt, known, kind) as (
+  select coalesce(sum(etl.to_numeric(m.content_decoded->'amount'->>'value')), 0)
+  from ton.transactions t join ton.messages m on m.utime = t.in_msg_utime and m.hash = t.in_msg_hash
+  where t.account = receiver and t.lt > known_lt and t.utime >= known and t.utime < known + interval '1 hour'
+    and t.aborted is not true and m.created_lt <= known_lt and m.opcode = kind);
+
+create or replace macro etl.reserve_at(pool, master, moment) as (
+  select o.balance + etl.under_way(o.address, s.lt, s.utime, '0x178d4519') - coalesce((
+    select sum(case when c.utime >= moment and c.lt <= s.lt then c.amount when c.utime < moment and c.lt > s.lt then -c.amount end)
+    from (
+      select v.utime, v.lt, v.amount from ton.jetton_movements v
+      where v.account = pool and v.jetton_master = master and v.kind <> 'minted'
+      union all
+      -- By the wallet: to find them by the owner takes a search through all wallets.
+      select n.utime, n.lt, n.amount from ton.jetton_mints n where n.jetton_master = master and n.jetton_wallet = o.address) c
+    where c.utime >= least(moment, s.utime - interval '1 hour')), 0)
+  from ton.jetton_wallets o
+  join ton.transactions s on s.account = o.address and s.lt = o.last_transaction_lt
+  where o.owner = pool and o.jetton = master and etl.movements_stored(s.utime, moment)
+  order by s.lt desc limit 1);
+
+create or replace macro etl.supply_at(master, moment) as (
+  select m.total_supply - etl.under_way(m.address, s.lt, s.utime, '0x7bdd97de') - coalesce((
+    select sum(case when c.utime >= moment and c.lt <= s.lt then c.amount when c.utime < moment and c.lt > s.lt then -c.amount end)
+    from etl.supply_changes c where c.jetton_master = master and c.utime >= least(moment, s.utime - interval '1 hour')), 0)
+  from ton.jetton_masters m
+  join ton.transactions s on s.account = m.address and s.lt = m.last_transaction_lt
+  where m.address = master and etl.movements_stored(s.utime, moment));
+
+create or replace view etl.open_daily_pools as
+select d.day, x.dex, x.version, x.pool, x.asset_1, x.asset_2, x.pairs, x.trades, x.traders, etl.as_ton(x.volume_ton) as volume_ton,
+  etl.as_usd(x.volume_usd) as volume_usd, etl.as_raw(x.gained_1) as gained_1_raw, etl.as_raw(x.gained_2) as gained_2_raw,
+  etl.as_raw(x.later_1) as later_1_raw, etl.as_raw(x.later_2) as later_2_raw,
+  case x.asset_1 when x.withdrawn_asset_1 then x.amount_1 when x.withdrawn_asset_2 then x.amount_2 end as withdrawn_1_raw,
+  case x.asset_2 when x.withdrawn_asset_1 then x.amount_1 when x.withdrawn_asset_2 then x.amount_2 end as withdrawn_2_raw,
+  x.burned as burned_raw,
+  etl.as_raw(case when x.pairs = 1 and x.asset_1 <> 'TON' then etl.reserve_at(x.pool, x.asset_1, d.ends) end) as held_1_raw,
+  etl.as_raw(case when x.pairs = 1 and x.asset_2 <> 'TON' then etl.reserve_at(x.pool, x.asset_2, d.ends) end) as held_2_raw,
+  etl.as_raw(etl.supply_at(x.pool, d.ends)) as lp_supply_raw
+from etl.open_days d,
 lateral (
-  with prices as materialized (
-    select p.asset, p.price_ton, p.price_usd from ton.daily_prices p where p.day = d.day),
-  withdrawals as materialized (
+  with withdrawals as materialized (
     -- A withdrawal is the pool's assets by the share of its LP tokens that is burned.
-    select distinct on (w.pool) w.pool, w.utime, w.lp_tokens as burned, w.amount_1, w.amount_2, w.asset_1, w.asset_2
+    select distinct on (w.pool) w.pool, w.utime, w.lp_tokens as burned, w.amount_1, w.amount_2, w.asset_1 as withdrawn_asset_1, w.asset_2 as withdrawn_asset_2
     from etl.liquidity_changes w
     where w.utime::date = d.day and w.type = 'withdrawal' and w.lp_tokens > 0
     order by w.pool, w.utime desc, w.lt desc)
-  select r.*, etl.units(r.reserve_1_raw, r.decimals_1) as reserve_1, etl.units(r.reserve_2_raw, r.decimals_2) as reserve_2,
-    etl.units(r.lp_supply_raw, r.lp_decimals) as lp_supply,
-    ton.nano_to_ton(etl.rounded(1000000000 * (etl.units(r.reserve_1_raw, r.decimals_1) * r.price_ton_1 + etl.units(r.reserve_2_raw, r.decimals_2) * r.price_ton_2))) as tvl_ton,
-    etl.units(r.reserve_1_raw, r.decimals_1) * r.price_usd_1 + etl.units(r.reserve_2_raw, r.decimals_2) * r.price_usd_2 as tvl_usd
+  select g.*, v.burned, v.amount_1, v.amount_2, v.withdrawn_asset_1, v.withdrawn_asset_2
   from (
-    select g.dex, g.version, g.pool, g.asset_1, g.symbol_1, g.asset_2, g.symbol_2, g.trades, g.traders, g.volume_ton, g.volume_usd,
-      g.gained_1, g.gained_2, g.gained_1_raw, g.gained_2_raw, l.supply as lp_supply_raw,
-      coalesce(h.held_1, etl.rounded(case g.asset_1 when w.asset_1 then w.amount_1 when w.asset_2 then w.amount_2 end / w.burned * l.supply) + g.later_1) as reserve_1_raw,
-      coalesce(h.held_2, etl.rounded(case g.asset_2 when w.asset_1 then w.amount_1 when w.asset_2 then w.amount_2 end / w.burned * l.supply) + g.later_2) as reserve_2_raw,
-      etl.asset_decimals(g.asset_1, m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed) as decimals_1,
-      etl.asset_decimals(g.asset_2, m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed) as decimals_2,
-      etl.decimals_of(lm.decimals, lm.jetton_content, lk.decimals, lk.is_indexed) as lp_decimals,
-      case when g.asset_1 = 'TON' then 1 else p1.price_ton end as price_ton_1, case when g.asset_2 = 'TON' then 1 else p2.price_ton end as price_ton_2,
-      p1.price_usd as price_usd_1, p2.price_usd as price_usd_2
+    select p.dex, p.version, p.pool, p.asset_1, p.asset_2, count(*) over (partition by p.pool) as pairs, count(*) as trades,
+      count(distinct p.trader) as traders, sum(p.volume_ton) as volume_ton, sum(p.volume_usd) as volume_usd, sum(p.gained_1) as gained_1,
+      sum(p.gained_2) as gained_2, sum(case when p.is_later then p.gained_1 else 0 end) as later_1, sum(case when p.is_later then p.gained_2 else 0 end) as later_2
     from (
-      select p.dex, p.version, p.pool, p.asset_1, max(p.symbol_1) as symbol_1, p.asset_2, max(p.symbol_2) as symbol_2, count(*) as trades,
-        count(distinct p.trader) as traders, sum(p.volume_ton) as volume_ton, sum(p.volume_usd) as volume_usd,
-        sum(p.gained_1) as gained_1, sum(p.gained_2) as gained_2, sum(p.gained_1_raw) as gained_1_raw, sum(p.gained_2_raw) as gained_2_raw,
-        sum(case when p.is_later then p.gained_1_raw else 0 end) as later_1, sum(case when p.is_later then p.gained_2_raw else 0 end) as later_2,
-        count(*) over (partition by p.pool) as pairs
+      select etl.dex_of(t.dex) as dex, etl.dex_version_of(t.dex) as version, t.pool, t.trader, t.volume_ton, t.volume_usd, t.utime > v.utime as is_later,
+        case when t.is_first_sold then t.sold else t.bought end as asset_1, case when t.is_first_sold then t.sold_raw else -t.bought_raw end as gained_1,
+        case when t.is_first_sold then t.bought else t.sold end as asset_2, case when t.is_first_sold then -t.bought_raw else t.sold_raw end as gained_2
       from (
-        select x.*, case when x.is_first_sold then x.sold_asset else x.bought_asset end as asset_1,
-          case when x.is_first_sold then x.sold_symbol else x.bought_symbol end as symbol_1,
-          case when x.is_first_sold then x.sold_amount else -x.bought_amount end as gained_1,
-          case when x.is_first_sold then x.sold_amount_raw else -x.bought_amount_raw end as gained_1_raw,
-          case when x.is_first_sold then x.bought_asset else x.sold_asset end as asset_2,
-          case when x.is_first_sold then x.bought_symbol else x.sold_symbol end as symbol_2,
-          case when x.is_first_sold then -x.bought_amount else x.sold_amount end as gained_2,
-          case when x.is_first_sold then -x.bought_amount_raw else x.sold_amount_raw end as gained_2_raw
-        from (
-          select t.*, t.sold_asset < t.bought_asset as is_first_sold, t.utime > v.utime as is_later
-          from ton.dex_trades t left join withdrawals v on v.pool = t.pool
-          where t.day = d.day and t.pool is not null and t.sold_asset is not null and t.bought_asset is not null) x) p
-      group by p.dex, p.version, p.pool, p.asset_1, p.asset_2) g
-    left join withdrawals w on w.pool = g.pool
-    left join prices p1 on p1.asset = g.asset_1
-    left join prices p2 on p2.asset = g.asset_2
-    left join etl.any_jetton_masters m1 on m1.address = g.asset_1
-    left join etl.any_token_metadata k1 on k1.address = g.asset_1
-    left join etl.any_jetton_masters m2 on m2.address = g.asset_2
-    left join etl.any_token_metadata k2 on k2.address = g.asset_2
-    left join etl.any_jetton_masters lm on lm.address = g.pool
-    left join etl.any_token_metadata lk on lk.address = g.pool
-    -- What a look-up has told, less what came after the day, and what has come since the look-up. Logical time grows as
-    -- time does, to within minutes in all shards: nothing that came an hour before the look-up's transaction is later.
-    left join lateral (
-      select lm.total_supply - coalesce((
-        select sum(case when c.utime >= d.ends and c.lt <= lm.last_transaction_lt then c.amount
-          when c.utime < d.ends and c.lt > lm.last_transaction_lt then -c.amount end)
-        from etl.supply_changes c where c.jetton_master = g.pool and c.utime >= least(d.ends, s.since)), 0) as supply
+        select l.*, l.sold < l.bought as is_first_sold from ton.daily_legs l
+        where l.day = d.day and l.pool is not null and l.sold is not null and l.bought is not null) t
+      left join withdrawals v on v.pool = t.pool) p
+    group by p.dex, p.version, p.pool, p.asset_1, p.asset_2) g
+  left join withdrawals v on v.pool = g.pool) x
+where d.relation = 'daily_pools';
+
+create or replace view ton.daily_pools as select *, false as certified from etl.open_daily_pools;
+
+create or replace view ton.dex_pools as
+select d.day, x.dex, x.version, x.pool, x.asset_1, x.symbol_1, x.asset_2, x.symbol_2, x.trades, x.traders, x.volume_ton, x.volume_usd,
+  etl.units(x.gained_1_raw, x.decimals_1) as gained_1, etl.units(x.gained_2_raw, x.decimals_2) as gained_2,
+  x.gained_1_raw, x.gained_2_raw, x.reserve_1 as reserve_1, x.reserve_2 as reserve_2,
+  x.reserve_1_raw as reserve_1_raw, x.reserve_2_raw as reserve_2_raw,
+  x.lp_supply as lp_supply, x.supply as lp_supply_raw,
+  x.tvl_ton as tvl_ton, etl.as_usd(x.tvl_usd) as tvl_usd,
+  etl.as_price(x.tvl_ton / nullif(x.lp_supply, 0)) as lp_price_ton,
+  etl.as_price(x.tvl_usd / nullif(x.lp_supply, 0)) as lp_price_usd, x.certified
+from etl.days_of_report('daily_pools') d,
+lateral (
+  with prices as materialized (
+    select p.asset, p.price_ton, p.price_usd from ton.daily_prices p where p.day = d.day)
+  select r.*, ton.nano_to_ton(etl.rounded(1000000000 * (r.reserve_1 * case when r.asset_1 = 'TON' then 1 else p1.price_ton end
+      + r.reserve_2 * case when r.asset_2 = 'TON' then 1 else p2.price_ton end))) as tvl_ton,
+    r.reserve_1 * p1.price_usd + r.reserve_2 * p2.price_usd as tvl_usd
+  from (
+    select u.*, etl.units(u.reserve_1_raw, u.decimals_1) as reserve_1, etl.units(u.reserve_2_raw, u.decimals_2) as reserve_2,
+      etl.units(u.supply, u.lp_decimals) as lp_supply
+    from (
+      select h.*, etl.as_raw(coalesce(h.held_1, etl.rounded(h.withdrawn_1_raw / h.burned_raw * h.supply) + h.later_1_raw)) as reserve_1_raw,
+        etl.as_raw(coalesce(h.held_2, etl.rounded(h.withdrawn_2_raw / h.burned_raw * h.supply) + h.later_2_raw)) as reserve_2_raw,
+        etl.asset_symbol(h.asset_1, m1.symbol, k1.symbol) as symbol_1, etl.asset_symbol(h.asset_2, m2.symbol, k2.symbol) as symbol_2,
+        etl.asset_decimals(h.asset_1, m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed) as decimals_1,
+        etl.asset_decimals(h.asset_2, m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed) as decimals_2,
+        etl.decimals_of(lm.decimals, lm.jetton_content, lk.decimals, lk.is_indexed) as lp_decimals
       from (
-        select coalesce(max(t.utime) - interval '1 hour', '-infinity') as since
-        from ton.transactions t where t.account = g.pool and t.lt <= lm.last_transaction_lt) s
-      where lm.total_supply is not null) l on true
-    cross join lateral (
-      select max(w.held) filter (where w.jetton = g.asset_1) as held_1, max(w.held) filter (where w.jetton = g.asset_2) as held_2
-      from (
-        select distinct on (o.jetton) o.jetton, o.balance - coalesce((
-          select sum(case when c.utime >= d.ends and c.lt <= o.last_transaction_lt then c.amount
-            when c.utime < d.ends and c.lt > o.last_transaction_lt then -c.amount end)
-          from ton.jetton_movements c where c.account = g.pool and c.jetton_master = o.jetton and c.utime >= least(d.ends, s.since)), 0) as held
-        from ton.jetton_wallets o,
-        lateral (
-          select coalesce(max(t.utime) - interval '1 hour', '-infinity') as since
-          from ton.transactions t where t.account = o.address and t.lt <= o.last_transaction_lt) s
-        where o.owner = g.pool and o.jetton in (g.asset_1, g.asset_2) and g.pairs = 1
-        order by o.jetton, o.last_transaction_lt desc) w) h
-    -- Always true, but the planner expects few rows of it. If it expected hundreds of pools, the estimated cost of the
-    -- look-ups would start the JIT, which needs seconds.
-    where abs(g.trades) = g.trades) r) x;
+        -- What was not known when the day was kept may be known now.
+        select p.*, coalesce(p.held_1_raw, case when p.certified and p.pairs = 1 and p.asset_1 <> 'TON' then etl.reserve_at(p.pool, p.asset_1, d.ends) end) as held_1,
+          coalesce(p.held_2_raw, case when p.certified and p.pairs = 1 and p.asset_2 <> 'TON' then etl.reserve_at(p.pool, p.asset_2, d.ends) end) as held_2,
+          coalesce(p.lp_supply_raw, case when p.certified then etl.supply_at(p.pool, d.ends) end) as supply
+        from ton.daily_pools p where p.day = d.day) h
+      left join etl.any_jetton_masters m1 on m1.address = h.asset_1
+      left join etl.any_token_metadata k1 on k1.address = h.asset_1
+      left join etl.any_jetton_masters m2 on m2.address = h.asset_2
+      left join etl.any_token_metadata k2 on k2.address = h.asset_2
+      left join etl.any_jetton_masters lm on lm.address = h.pool
+      left join etl.any_token_metadata lk on lk.address = h.pool) u) r
+  left join prices p1 on p1.asset = r.asset_1
+  left join prices p2 on p2.asset = r.asset_2) x;
 
 create or replace view ton.staking_prices as
 select d.day, x.provider, x.asset, coalesce(m.symbol, k.symbol) as symbol, x.deposits, x.withdrawals, etl.as_ton(ton.nano_to_ton(x.staked)) as staked,

@@ -295,18 +295,15 @@ async function lakeSql(tables: readonly ExportedTable[]): Promise<string> {
   const read = (name: string) => readFile(join(packageRoot, 'migrations', name), 'utf8');
   const [start, end] = [await read('duckdb.sql'), await read('duckdb-end.sql')];
   const definitions = `${await read('analyst.sql')}\n${await read('curated.sql')}`;
-  const views = viewsIn(definitions).filter(({ name }) => !OWN.has(name));
   const names = new Set(tables.map(({ facts }) => facts.name));
-  const reports = views.flatMap(({ name }) => /^etl\.open_(.*)$/.exec(name)?.[1] ?? []);
+  const reports = viewsIn(definitions).flatMap(({ name }) => /^etl\.open_(.*)$/.exec(name)?.[1] ?? []);
   const streams = tables.filter(({ facts }) => facts.partitioned).map(({ facts }) => literal(facts.name));
   return [
     `set variable streams = [${streams.join(', ')}];`,
     start.trimEnd(),
     ...tables.map(tableView),
     openDays(reports),
-    ...views.map(
-      ({ name, query }) => `create or replace view ${name} as\n${toDuck(query, names)};${reportOver(name)}`,
-    ),
+    ...definitionsIn(definitions, names),
     end.trimEnd(),
     // Nothing is known about a table without parts: from here on, a query of it must fail instead of returning no rows.
     tables
@@ -316,6 +313,25 @@ async function lakeSql(tables: readonly ExportedTable[]): Promise<string> {
       )
       .join(''),
   ].join('\n\n');
+}
+
+/** A view, or a function that looks something up in tables: an amount by its parameters. */
+const DEFINITION =
+  /^create or replace (?:view (\w+\.\w+) as\n([\s\S]*?);|function (\w+\.\w+)\((.*)\) returns numeric\nlanguage sql stable parallel safe.* begin atomic\n([\s\S]*?);\nend;)$/gm;
+
+/** The views of a text, and its functions as macros, in their order. */
+function definitionsIn(sql: string, tables: ReadonlySet<string>): string[] {
+  return [...sql.matchAll(DEFINITION)].flatMap(
+    ([, view, query = '', macro = '', parameters = '', body = '']) => {
+      if (view === undefined) {
+        const names = parameters.split(', ').map((one) => one.replace(/ .*/, ''));
+        return [`create or replace macro ${macro}(${names.join(', ')}) as (\n${toDuck(body, tables)});`];
+      }
+      return OWN.has(view)
+        ? []
+        : [`create or replace view ${view} as\n${toDuck(query, tables)};${reportOver(view)}`];
+    },
+  );
 }
 
 /** The report over a view of open days: in a lake all days are open. */

@@ -1,254 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { actionTypes } from '../../jobs/actions.ts';
-import { jettonMovements } from '../support/books/books-of-accounts.ts';
-import { legsOf, type TradeLeg } from '../support/books/books-of-trades.ts';
-import { dayOf, groupBy, sum } from '../support/books/facts.ts';
-import { openCrawledStore, type CrawledStore, type Printed } from '../support/database/crawled-store.ts';
+import { dayOf, groupBy } from '../support/books/facts.ts';
+import {
+  askAfter,
+  openCrawledStore,
+  put,
+  type CrawledStore,
+  type Printed,
+} from '../support/database/crawled-store.ts';
 import { twoDays } from '../support/two-days.ts';
 
-/* Compares swaps, reserves of pools and values of staking tokens with what the API's JSON gives without SQL. */
+/* Compares swaps, liquidity and values of staking tokens with what the API's JSON gives without SQL. */
 
 let store: CrawledStore;
-let legs: TradeLeg[];
 beforeAll(async () => {
   store = await openCrawledStore(twoDays);
-  legs = legsOf(store.truth, store.span).filter(
-    ({ pool, sold, bought }) => pool !== null && sold.asset !== null && bought.asset !== null,
-  );
 });
 afterAll(() => store.close());
-
-const FIRST = '2026-01-31';
-const MIDNIGHT = Date.UTC(2026, 1, 1) / 1000;
-
-const pairOf = ({ sold, bought }: TradeLeg) => [String(sold.asset), String(bought.asset)].sort();
-const marketOf = (leg: TradeLeg) => [leg.pool, ...pairOf(leg)].join(' ');
-
-/** What a question returns after these changes to the stored rows. No later check sees the changes. */
-async function asked(changes: readonly string[], question: string): Promise<Printed[]> {
-  await store.ask('begin');
-  try {
-    for (const change of changes) await store.ask(change);
-    return await store.ask(question);
-  } finally {
-    await store.ask('rollback');
-  }
-}
-
-const put = (table: string, row: object) =>
-  `insert into ${table} select * from jsonb_populate_record(null::${table}, '${JSON.stringify({ loaded_at: '2026-02-01T00:00Z', ...row })}')`;
-
-describe('a pool that holds its jettons itself', () => {
-  /** The pool that traded most on the first day, its jetton, and one of its swaps. */
-  function chosen() {
-    const markets = groupBy(
-      legs.filter((leg) => dayOf(leg.utime) === FIRST && leg.legs === 1),
-      marketOf,
-    );
-    const [first] = [...markets.values()].sort((a, b) => b.length - a.length);
-    const [leg] = first ?? [];
-    if (leg === undefined) throw new TypeError('no pool traded');
-    const [one = ''] = pairOf(leg);
-    return { pool: leg.pool ?? '', one, action: leg.action };
-  }
-
-  /** The balance of its wallet at the look-up without what came after the day, and with what came since. */
-  function reserveOf(pool: string, jetton: string, { balance, lt }: { balance: bigint; lt: bigint }): bigint {
-    const moved = jettonMovements(store.truth, store.span).filter(
-      (one) => one.account === pool && one.jetton === jetton,
-    );
-    const after = moved.filter((one) => one.utime >= MIDNIGHT && one.lt <= lt);
-    const since = moved.filter((one) => one.utime < MIDNIGHT && one.lt > lt);
-    return balance - sum(after.map(({ amount }) => amount)) + sum(since.map(({ amount }) => amount));
-  }
-
-  const question = (pool: string) =>
-    `select reserve_1_raw, reserve_2_raw, asset_1 from dex_pools where day = '${FIRST}' and pool = '${pool}'`;
-
-  test('counts what moved after a look-up that ran first', async () => {
-    const { pool, one } = chosen();
-    const lookedUp = { balance: 10n ** 20n, lt: 0n };
-    const rows = await asked(
-      [
-        `update jetton_wallets set balance = ${lookedUp.balance}, last_transaction_lt = 0 where owner = '${pool}' and jetton = '${one}'`,
-      ],
-      question(pool),
-    );
-    expect(rows[0]).toMatchObject({
-      asset_1: one,
-      reserve_1_raw: String(reserveOf(pool, one, lookedUp)),
-    });
-  });
-
-  test('has none if it trades other pairs on the day, or if its wallet was never looked up', async () => {
-    const { pool, action } = chosen();
-    const { details, action_id } = action;
-    const asset = `0:${'EF'.repeat(32)}`;
-    const other = JSON.stringify({
-      action_id: 'other',
-      details: {
-        ...details,
-        asset_out: asset,
-        dex_outgoing_transfer: { ...details.dex_outgoing_transfer, asset },
-      },
-    });
-    const stays = `delete from actions where type = 'dex_withdraw_liquidity' and details->>'pool' = '${pool}'`;
-    const pairs = await asked(
-      [
-        stays,
-        `insert into actions select (jsonb_populate_record(null::actions, to_jsonb(a) || '${other}')).* from actions a where action_id = '${action_id}'`,
-      ],
-      question(pool),
-    );
-    expect(pairs).toHaveLength(2);
-    for (const row of pairs) expect(row['reserve_1_raw']).toBe(null);
-    const [row] = await asked([stays, `delete from jetton_wallets where owner = '${pool}'`], question(pool));
-    expect(row).toMatchObject({ reserve_1_raw: null, reserve_2_raw: null });
-  });
-});
-
-describe('a pool whose assets are kept by a router or a vault', () => {
-  /** A pool without LP tokens of its own that traded TON on the first day, and a moment between its trades. */
-  function chosen() {
-    const masters = new Set(
-      store.truth
-        .entities()
-        .jettonMasters()
-        .map(({ address }) => address),
-    );
-    const markets = groupBy(
-      legs.filter(
-        (leg) => dayOf(leg.utime) === FIRST && pairOf(leg).includes('TON') && !masters.has(leg.pool ?? ''),
-      ),
-      marketOf,
-    );
-    const [all] = [...markets.values()].sort((a, b) => b.length - a.length);
-    const ordered = (all ?? []).toSorted((a, b) => a.utime - b.utime);
-    const [leg] = ordered;
-    if (leg === undefined) throw new TypeError('no pool traded TON');
-    const jetton = pairOf(leg).find((asset) => asset !== 'TON') ?? '';
-    const moment = ordered[Math.floor(ordered.length / 2)]?.utime ?? 0;
-    return { pool: leg.pool ?? '', jetton, ordered, moment };
-  }
-
-  /** Its assets are not in its own wallets, and no share of them was withdrawn. */
-  const kept = (pool: string) => [
-    `delete from jetton_wallets where owner = '${pool}'`,
-    `delete from actions where type = 'dex_withdraw_liquidity' and details->>'pool' = '${pool}'`,
-  ];
-
-  const [TON, JETTON, BURNED, SUPPLY] = [7_000_000_001n, 3_000_000n, 1000n, 50_000n] as const;
-
-  const withdrawal = (
-    pool: string,
-    jetton: string,
-    { utime, details = {}, success = true }: { utime: number; details?: object; success?: boolean },
-  ) =>
-    put('actions', {
-      utime: new Date(utime * 1000).toISOString(),
-      trace_id: `made ${utime} ${JSON.stringify(details).length}`,
-      action_id: `made ${String(success)}`,
-      type: 'dex_withdraw_liquidity',
-      success,
-      details: {
-        dex: 'dedust',
-        pool,
-        asset_1: jetton.toLowerCase(),
-        asset_2: null,
-        amount_1: String(JETTON),
-        amount_2: String(TON),
-        user_jetton_wallet_1: `0:${'CD'.repeat(32)}`,
-        user_jetton_wallet_2: null,
-        lp_tokens_burnt: String(BURNED),
-        is_refund: false,
-        ...details,
-      },
-      start_utime: new Date(utime * 1000).toISOString(),
-      end_utime: new Date(utime * 1000).toISOString(),
-      start_lt: 1,
-      end_lt: 2,
-      trace_end_lt: 2,
-    });
-
-  const master = (pool: string) =>
-    put('jetton_masters', {
-      address: pool,
-      total_supply: String(SUPPLY),
-      decimals: 9,
-      last_transaction_lt: 1000,
-    });
-
-  const burn = (
-    pool: string,
-    { utime, lt, amount, aborted = false }: { utime: number; lt: number; amount: bigint; aborted?: boolean },
-  ) =>
-    put('jetton_burns', {
-      utime: new Date(utime * 1000).toISOString(),
-      transaction_lt: lt,
-      transaction_hash: `made ${lt} ${String(aborted)}`,
-      transaction_aborted: aborted,
-      owner: pool,
-      jetton_master: pool,
-      amount: String(amount),
-    });
-
-  const question = (pool: string, jetton: string) =>
-    `select asset_1, asset_2, reserve_1_raw, reserve_2_raw, lp_supply_raw, lp_supply, tvl_ton, lp_price_ton from dex_pools
-     where day = '${FIRST}' and pool = '${pool}' and asset_1 = '${jetton}' and asset_2 = 'TON'`;
-
-  test('has the reserves that the last withdrawal names, plus the trades after it', async () => {
-    const { pool, jetton, ordered, moment } = chosen();
-    const gained = (asset: string) =>
-      sum(
-        ordered
-          .filter(({ utime }) => utime > moment)
-          .map(({ sold, bought }) => (sold.asset === asset ? BigInt(sold.text) : -BigInt(bought.text))),
-      );
-    // None of these is a share of the pool: a refund, a failed withdrawal, one without its LP tokens, one of
-    // another pool.
-    const later = Math.max(...ordered.map(({ utime }) => utime)) + 1;
-    const rows = await asked(
-      [
-        ...kept(pool),
-        master(pool),
-        withdrawal(pool, jetton, { utime: moment - 1, details: { amount_1: '1' } }),
-        withdrawal(pool, jetton, { utime: moment }),
-        withdrawal(pool, jetton, { utime: later, details: { is_refund: true, amount_1: '5' } }),
-        withdrawal(pool, jetton, { utime: later, success: false, details: { amount_1: '5' } }),
-        withdrawal(pool, jetton, { utime: later, details: { lp_tokens_burnt: null } }),
-        withdrawal(pool, jetton, { utime: later, details: { lp_tokens_burnt: '0', amount_1: '5' } }),
-        withdrawal(jetton, jetton, { utime: later }),
-        // Burned on the next day, after the look-up, and in a burn that failed.
-        burn(pool, { utime: MIDNIGHT + 5, lt: 900, amount: 70n }),
-        burn(pool, { utime: moment, lt: 2000, amount: 3n }),
-        burn(pool, { utime: moment, lt: 800, amount: 11n }),
-        burn(pool, { utime: MIDNIGHT + 5, lt: 900, amount: 5n, aborted: true }),
-      ],
-      question(pool, jetton),
-    );
-    const supply = SUPPLY + 70n - 3n;
-    expect(rows).toHaveLength(1);
-    expect(rows[0]).toMatchObject({
-      lp_supply_raw: String(supply),
-      reserve_1_raw: String((JETTON * supply) / BURNED + gained(jetton)),
-      reserve_2_raw: String((TON * supply + BURNED / 2n) / BURNED + gained('TON')),
-    });
-    const [row] = rows;
-    if (row?.['tvl_ton'] != null)
-      expect(Number(row['lp_price_ton'])).toBeCloseTo(Number(row['tvl_ton']) / Number(row['lp_supply']), 6);
-  });
-
-  test('has none if there was no withdrawal, or its LP tokens are not known', async () => {
-    const { pool, jetton, moment } = chosen();
-    const none = { reserve_1_raw: null, reserve_2_raw: null, tvl_ton: null, lp_price_ton: null };
-    expect((await asked([...kept(pool), master(pool)], question(pool, jetton)))[0]).toMatchObject(none);
-    const changes = [...kept(pool), withdrawal(pool, jetton, { utime: moment })];
-    expect((await asked(changes, question(pool, jetton)))[0]).toMatchObject({
-      ...none,
-      lp_supply_raw: null,
-    });
-  });
-});
 
 describe('dex_liquidity', () => {
   type Details = Readonly<Record<string, string | boolean | null | undefined>>;
@@ -330,7 +98,8 @@ describe('dex_liquidity', () => {
     const pool = `0:${'EF'.repeat(32)}`;
     const proxy = '0:8CDC1D7640AD5EE326527FC1AD0514F468B30DC84B0173F0E155F451B4E11F7C';
     const one = { pool: pool.toLowerCase(), amount_1: '3000000000', amount_2: null };
-    const rows = await asked(
+    const rows = await askAfter(
+      store,
       [
         deposit({ dex: 'dedust', ...one, lp_tokens_minted: null }),
         deposit({ dex: 'stonfi', ...one, asset_1: proxy }),
@@ -371,7 +140,8 @@ test('staking_prices is TON divided by tokens, from the deposits and withdrawals
     },
   );
   expect(made.length).toBeGreaterThan(0);
-  const rows = await asked(
+  const rows = await askAfter(
+    store,
     made.map(
       ({
         key,
@@ -404,7 +174,8 @@ test('what Ethena takes is not TON, and an amount that is no number counts nowhe
     `insert into actions select (jsonb_populate_record(null::actions, to_jsonb(a) || '${JSON.stringify({ action_id: JSON.stringify(details), type: 'stake_deposit', success: true, details })}')).*
      from (select * from actions limit 1) a`;
   const asset = `0:${'EF'.repeat(32)}`;
-  const rows = await asked(
+  const rows = await askAfter(
+    store,
     [
       put('jetton_masters', { address: asset, decimals: 6, last_transaction_lt: 1 }),
       deposit({

@@ -27,6 +27,7 @@ const REPORTS = [
   'hourly_trades',
   'daily_trades',
   'daily_legs',
+  'daily_pools',
 ];
 
 let store: CrawledStore;
@@ -92,7 +93,7 @@ test('a change on the day to what feeds a report opens the day again, and no oth
     `update etl.coverage set verified = verified - '{[${DAY + 100},${DAY + 160})}' where dataset = 'actions'`,
   );
   expect(await closed()).toEqual(
-    REPORTS.filter((report) => !/^dex_volume$|_trades$|_legs$/.test(report)).sort(),
+    REPORTS.filter((report) => !/^dex_volume$|_trades$|_legs$|_pools$/.test(report)).sort(),
   );
   await certify(FIRST);
   await closeDays(database, ALL);
@@ -109,7 +110,9 @@ test('a change on the day to what feeds a report opens the day again, and no oth
 });
 
 test('a stream that is read for the first time, or dropped, opens the days that it feeds', async () => {
-  const withoutBurns = REPORTS.filter((report) => !/^jetton_flows$|^daily_changes$/.test(report)).sort();
+  const withoutBurns = REPORTS.filter(
+    (report) => !/^jetton_flows$|^daily_(changes|pools)$/.test(report),
+  ).sort();
   await store.ask(`create table taken as select * from etl.coverage where dataset = 'jetton_burns'`);
   for (const statement of [
     `delete from etl.coverage where dataset = 'jetton_burns'`,
@@ -206,6 +209,40 @@ test('what was minted for an owner who becomes known later counts in a closed da
   await store.ask('drop table taken');
 });
 
+/** What pools traded and held on the first day. */
+const pools = async () =>
+  (
+    await store.ask(
+      `select (to_jsonb(p) - 'certified')::text as row from dex_pools p where day = '2026-01-31'`,
+    )
+  )
+    .map(({ row }) => row ?? '')
+    .sort();
+
+test('what a pool held on a closed day is known as soon as its wallets and its master are', async () => {
+  await store.ask('delete from etl.closed_days');
+  const before = await pools();
+  const tables = ['jetton_wallets', 'jetton_masters'];
+  for (const table of tables) {
+    await store.ask(`create table taken_${table} as select * from ${table}`);
+    await store.ask(`delete from ${table}`);
+  }
+  // Who owns what was minted changes with the wallets, so the day of balances is not closed here.
+  await store.ask(`insert into etl.closed_days (relation, day, definition)
+    select 'daily_pools', '2026-01-31', md5(pg_get_viewdef('etl.open_daily_pools'::regclass))`);
+  await store.ask(`select etl.keep_day('daily_pools', '2026-01-31')`);
+  const known = (column: string) => before.filter((row) => !row.includes(`"${column}": null`));
+  const kept = await store.ask(
+    `select count(*), count(held_1_raw) + count(held_2_raw) + count(lp_supply_raw) as known from daily_pools where certified`,
+  );
+  expect(kept).toEqual([{ count: String(before.length), known: '0' }]);
+  for (const table of tables) await store.ask(`insert into ${table} select * from taken_${table}`);
+  expect(await closed()).toEqual(['daily_pools']);
+  expect(await pools()).toEqual(before);
+  for (const column of ['reserve_1_raw', 'lp_supply_raw']) expect(known(column).length).toBeGreaterThan(3);
+  for (const table of tables) await store.ask(`drop table taken_${table}`);
+});
+
 test('balances are the same whichever days are kept', async () => {
   const balances = async () =>
     (await store.ask('select b::text as row from daily_balances b')).map(({ row }) => row ?? '').sort();
@@ -230,10 +267,10 @@ test('balances are the same whichever days are kept', async () => {
   expect(read.filter((line) => !line?.includes('never executed'))).toEqual([]);
 });
 
-test('sums stay when their rows expire, and so do balances', async () => {
+test('sums stay when their rows expire, and so do balances and what pools held', async () => {
   await certify(FIRST);
   await closeDays(database, ALL);
-  const [before, balances] = [await rowsOf('daily_activity'), await held()];
+  const [before, balances, reserves] = [await rowsOf('daily_activity'), await held(), await pools()];
   expect(balances.length).toBeGreaterThan(10);
   await database.run(sql`insert into etl.settings (name, value) values ('floors', jsonb_build_object('datasets',
     (select jsonb_object_agg(distinct dataset, ${DAY + 86_400}::bigint) from etl.coverage)))
@@ -245,4 +282,5 @@ test('sums stay when their rows expire, and so do balances', async () => {
   await store.ask(`delete from etl.partitions where name like '%2026_01_01'`);
   expect(await rowsOf('daily_activity')).toEqual(before);
   expect(await held()).toEqual(balances);
+  expect(await pools()).toEqual(reserves);
 });

@@ -25,7 +25,7 @@ test('every report keeps its results: each column of the view, of the same type'
   expect(rows).toEqual([]);
 });
 
-const TRADES = ['daily_legs', 'daily_trades', 'hourly_trades'];
+const TRADES = ['daily_legs', 'daily_pools', 'daily_trades', 'hourly_trades'];
 
 test.each([
   { list: 'stable_jettons', change: 'update etl.stable_jettons set decimals = decimals', reports: TRADES },

@@ -168,3 +168,30 @@ export const keptDailyLegs = kept(
   },
   'utime',
 );
+
+export const keptDailyPools = kept(
+  'daily_pools',
+  {
+    dex: text,
+    version: text,
+    pool: text,
+    asset_1: text,
+    asset_2: text,
+    pairs: int8,
+    trades: int8,
+    traders: int8,
+    volume_ton: decimal(9),
+    volume_usd: decimal(6),
+    gained_1_raw: amount,
+    gained_2_raw: amount,
+    later_1_raw: amount,
+    later_2_raw: amount,
+    withdrawn_1_raw: amount,
+    withdrawn_2_raw: amount,
+    burned_raw: amount,
+    held_1_raw: amount,
+    held_2_raw: amount,
+    lp_supply_raw: amount,
+  },
+  'pool',
+);

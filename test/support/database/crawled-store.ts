@@ -115,3 +115,22 @@ async function crawlAll(url: string, options: CrawledNetwork['options']): Promis
     await database.close();
   }
 }
+
+/** What a question returns after these changes to the stored rows. No later question sees the changes. */
+export async function askAfter(
+  store: CrawledStore,
+  changes: readonly string[],
+  question: string,
+): Promise<Printed[]> {
+  await store.ask('begin');
+  try {
+    for (const change of changes) await store.ask(change);
+    return await store.ask(question);
+  } finally {
+    await store.ask('rollback');
+  }
+}
+
+/** A statement that inserts a row, which says only what it needs. */
+export const put = (table: string, row: object): string =>
+  `insert into ${table} select * from jsonb_populate_record(null::${table}, '${JSON.stringify({ loaded_at: '2026-02-01T00:00Z', ...row })}')`;
