@@ -1398,6 +1398,7 @@ CREATE STATISTICS "ton"."transactions_roots" ON (hash = trace_id) FROM "ton"."tr
 CREATE INDEX "leases_dataset_scope_pass_index" ON "etl"."leases" USING btree ("dataset","scope","pass");--> statement-breakpoint
 CREATE INDEX "lookups_due_index" ON "etl"."lookups" USING btree ("dataset","walk","again_at");--> statement-breakpoint
 CREATE INDEX "kept_daily_changes_account" ON "etl"."kept_daily_changes" USING btree ("account","day");--> statement-breakpoint
+CREATE INDEX "kept_daily_changes_asset" ON "etl"."kept_daily_changes" USING btree ("asset","day");--> statement-breakpoint
 CREATE INDEX "kept_daily_legs_utime" ON "etl"."kept_daily_legs" USING btree ("utime","day");--> statement-breakpoint
 CREATE INDEX "kept_daily_pools_pool" ON "etl"."kept_daily_pools" USING btree ("pool","day");--> statement-breakpoint
 CREATE INDEX "kept_daily_trades_asset" ON "etl"."kept_daily_trades" USING btree ("asset","day");--> statement-breakpoint

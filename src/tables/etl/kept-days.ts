@@ -3,12 +3,12 @@ import { amount, date, decimal, etlTable, int8, integer, moment, text } from '..
 
 /**
  * The rows of a report for the days of etl.closed_days, in the report's own columns, so that reading them needs no
- * parsing. `by` names the column for lookups of one thing over many days.
+ * parsing. `by` names the columns for lookups of one thing over many days.
  */
 function kept(
   report: string,
   columns: Readonly<Record<string, (meaning: string) => PgColumnBuilderBase>>,
-  by = '',
+  ...by: readonly string[]
 ): PgTable {
   const named = Object.entries(columns).map(([name, kind]): [string, PgColumnBuilderBase] => [
     name,
@@ -22,10 +22,10 @@ function kept(
       ...Object.fromEntries(named),
     },
     key: ['day', 'position'],
-    indexes: (t) => {
-      const column = Object.entries(t).find(([name]) => name === by)?.[1];
-      return column === undefined ? [] : [index(`kept_${report}_${by}`).on(column, t.day)];
-    },
+    indexes: (t) =>
+      Object.entries(t).flatMap(([name, column]) =>
+        by.includes(name) ? [index(`kept_${report}_${name}`).on(column, t.day)] : [],
+      ),
   });
 }
 
@@ -112,6 +112,7 @@ export const keptDailyChanges = kept(
     balance_raw: amount,
   },
   'account',
+  'asset',
 );
 
 export const keptDexVolume = kept('dex_volume', {
