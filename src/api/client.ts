@@ -119,8 +119,8 @@ export interface ApiClient {
  * 2. retry: as long as it makes sense; outside the budget, so that every attempt takes a slot
  * 3. budget: a slot, the most urgent request first (budget/request-budget.ts)
  * 4. send: at once, with one deadline for the whole response (transport.ts)
- * 5. status: anything but 200 becomes an error; a 429 slows all requests down (attempt.ts)
- * 6. parse: JSON without loss (parse-json.ts), v2's envelope, the caller's `parse`; or the caller's
+ * 5. status: anything but 200 becomes an error (read-response.ts); a 429 slows all requests down (attempt.ts)
+ * 6. parse: JSON without loss (read-response.ts), v2's envelope, the caller's `parse`; or the caller's
  * `readBytes`
  *
  * The key is in no URL, log record, error or exchange.

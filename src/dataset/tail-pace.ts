@@ -2,9 +2,9 @@ import type { AnyJob, Dataset } from './dataset.ts';
 import type { Walk } from './collection.ts';
 import { offset } from './paginators/offset.ts';
 
-/** The settings that decide how often the tail sends requests. */
+/** The settings that decide how often the tail sends requests: a part of `Config`. */
 export interface TailPlan {
-  /** Seconds that the newest rows may be behind the safe end. */
+  /** Seconds that the newest rows may be behind what is safe to read. */
   readonly freshness: number;
   /** Allowed requests a second. */
   readonly rps: number;

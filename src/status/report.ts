@@ -174,8 +174,8 @@ function shared(lists: readonly (readonly Range[])[]): Range[] {
 
 /** Tolerated lag beyond a dataset's own delay, in seconds. */
 const LONGEST_LAG_SECONDS = 300;
-/** If `ETL_FRESHNESS` is long: the tolerated lag in rounds of the tail. */
-const LONGEST_LAG_ROUNDS = 4;
+/** If `ETL_FRESHNESS` is long: the tolerated lag as a multiple of it. */
+const LONGEST_LAG_FACTOR = 4;
 /** A head that is older has stopped: blocks come every few seconds. */
 export const STILL_HEAD_SECONDS = 120;
 
@@ -183,7 +183,7 @@ export const STILL_HEAD_SECONDS = 120;
 const ONE_STREAM = 1;
 
 export interface LagLimits {
-  /** `ETL_FRESHNESS`: seconds between two rounds of the tail. */
+  /** `ETL_FRESHNESS`: seconds that the newest rows may be behind what is safe to read. */
   readonly freshness: number;
   /** `ETL_WATERMARK_DELAY`: seconds that a dataset stays behind the head, unless it has a delay of its own. */
   readonly watermarkDelay: number;
@@ -252,7 +252,7 @@ export function restingLagsOf(
 /** Seconds that a dataset may lag: its own delay, the pause between two requests, and the tolerance. */
 export function longestLagOf(dataset: Dataset, limits: LagLimits): number {
   const { freshness, watermarkDelay, maxLagSeconds } = limits;
-  const tolerance = maxLagSeconds ?? Math.max(LONGEST_LAG_SECONDS, LONGEST_LAG_ROUNDS * freshness);
+  const tolerance = maxLagSeconds ?? Math.max(LONGEST_LAG_SECONDS, LONGEST_LAG_FACTOR * freshness);
   return tolerance + delayOf(dataset, watermarkDelay) + (dataset.job.everySeconds ?? 0);
 }
 

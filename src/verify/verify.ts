@@ -260,8 +260,7 @@ export async function runStep(
     const example = `the database warned during the check: ${text}`;
     warned.push({ ...facts, kind: 'warning', outcome: 'open', spans: partsOf(stretch), count: 1, example });
   };
-  const look: CheckLook = (work) =>
-    onFastSnapshot(database, work, { onWarning: onWarning, signal: stop.finishing });
+  const look: CheckLook = (work) => onFastSnapshot(database, work, { onWarning, signal: stop.finishing });
   const result = await run(look);
   return { ...result, findings: [...result.findings, ...warned] };
 }

@@ -13,6 +13,7 @@ export interface Want {
   readonly dataset: Dataset;
   readonly stream: Stream;
   readonly zones: readonly (readonly Range[])[];
+  /** With `repair`, what is read overwrites the stored rows, because some of them are wrong. */
   readonly priority: Priority;
 }
 
