@@ -13,7 +13,7 @@ import { requireHead } from '../crawl/watermark/watermark.ts';
 import { type ChainInfo, lacksEndpoint } from '../crawl/source-chain.ts';
 import { type Collection, type Dataset, alsoHeldAmong } from '../dataset/dataset.ts';
 import { endPauses, readCoverage, readAllRefused, readMissing, isGap } from '../ledger/stored-coverage.ts';
-import { delayOf } from '../dataset/tail-pace.ts';
+import { delayOf } from '../crawl/tail-pace.ts';
 import { IncompleteError, EtlError, WrongDatabaseError } from '../errors.ts';
 import { type Range, common, union, without } from '../range.ts';
 import { outlastDatabase, outlast } from '../clock.ts';

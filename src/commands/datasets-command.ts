@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type AnyJob, chooseDatasets, type Collection, type Dataset } from '../dataset/dataset.ts';
-import { watermarkRequests, restingRequests } from '../dataset/tail-pace.ts';
+import { watermarkRequests, restingRequests } from '../crawl/tail-pace.ts';
 import type { ServerIndex } from '../dataset/job.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import type { Params } from '../dataset/paginators/paginator.ts';

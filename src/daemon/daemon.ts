@@ -17,7 +17,7 @@ import {
   pauseSeconds,
   tailPeriodSeconds,
   delayOf,
-} from '../dataset/tail-pace.ts';
+} from '../crawl/tail-pace.ts';
 import { crawlLease, readLeases, backfill } from '../crawl/streams/read-leases.ts';
 import { splitAtArchive, type Want, firstReadings, secondReadings } from '../crawl/streams/planner.ts';
 import { type Dataset, chooseDatasets } from '../dataset/dataset.ts';

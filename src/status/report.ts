@@ -23,7 +23,7 @@ import {
   tailPeriodSeconds,
   wantedPauseSeconds,
   type TailPlan,
-} from '../dataset/tail-pace.ts';
+} from '../crawl/tail-pace.ts';
 
 export type DatasetReport = ReturnType<typeof reportOn>;
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { namingOf, restingLagsOf } from '../../src/status/report.ts';
 import { datasetsNamed } from '../support/crawl.ts';
-import { pollLagOf } from '../../src/dataset/tail-pace.ts';
+import { pollLagOf } from '../../src/crawl/tail-pace.ts';
 
 test('the delay of the chain is measured by the newest block of the polls that first saw a second registered', () => {
   expect(namingOf([])).toBe(null);

@@ -4,7 +4,7 @@ import type { Database, Session } from '../../postgres/database.ts';
 import { claimLeases, findFree, readOthers, type Lease } from '../../ledger/leases.ts';
 import type { Priority } from '../../budget/request-budget.ts';
 import { HOUR, intersect, type Range, lengthOf } from '../../range.ts';
-import { SECOND_READING_SECONDS } from '../../dataset/tail-pace.ts';
+import { SECOND_READING_SECONDS } from '../tail-pace.ts';
 import { readPools } from '../../ledger/subjects.ts';
 import { readFloors, type Floors } from '../../ledger/stored-settings.ts';
 

@@ -1,6 +1,6 @@
-import type { AnyJob, Dataset } from './dataset.ts';
-import type { Walk } from './collection.ts';
-import { offset } from './paginators/offset.ts';
+import type { AnyJob, Dataset } from '../dataset/dataset.ts';
+import type { Walk } from '../dataset/collection.ts';
+import { offset } from '../dataset/paginators/offset.ts';
 
 /** The settings that decide how often the tail sends requests: a part of `Config`. */
 export interface TailPlan {

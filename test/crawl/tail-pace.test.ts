@@ -10,7 +10,7 @@ import {
   seenWithinSeconds,
   tailPeriodSeconds,
   watermarkRequests,
-} from '../../src/dataset/tail-pace.ts';
+} from '../../src/crawl/tail-pace.ts';
 import { datasetsNamed, testConfig } from '../support/crawl.ts';
 
 /** Requests a minute without backlog, for each dataset, and for all of them with the polls. */
