@@ -62,7 +62,7 @@ export async function verify(invocation: Invocation, flags: VerifyFlags): Promis
         jobs,
         stop,
         watermark,
-        leastPause: 0,
+        leastPauseSeconds: 0,
         ignorePauses: true,
       });
       const options = { datasets, range, share, repair: flags.repair === true, random: Math.random };

@@ -54,7 +54,7 @@ function runOf(
 ): Omit<RunContext, 'turns' | 'context'> {
   const { owner, chain, config, stop, piggybacked = [] } = daemon;
   const range = () => {
-    const to = position.watermark.utime - config.watermarkDelay;
+    const to = position.watermark.utime - config.watermarkDelaySeconds;
     const from = position.since.get(collection.name) ?? to;
     return needsRange(collection) && from < to ? { from, to } : undefined;
   };

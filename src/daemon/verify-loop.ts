@@ -76,7 +76,7 @@ export async function createVerifyLoop(options: VerifyLoopOptions) {
           jobs,
           stop,
           watermark: options.watermark(),
-          leastPause: secondsFor(REQUESTS_OF_A_ROUND * (holes + 1)),
+          leastPauseSeconds: secondsFor(REQUESTS_OF_A_ROUND * (holes + 1)),
           ignorePauses: false,
         },
       );

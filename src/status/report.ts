@@ -184,9 +184,9 @@ const ONE_STREAM = 1;
 
 export interface LagLimits {
   /** `ETL_FRESHNESS`: seconds that the newest rows may be behind what is safe to read. */
-  readonly freshness: number;
-  /** `ETL_WATERMARK_DELAY`: seconds that a dataset stays behind the head, unless it has a delay of its own. */
-  readonly watermarkDelay: number;
+  readonly freshnessSeconds: number;
+  /** `ETL_WATERMARK_DELAY`: seconds that a dataset stays behind the watermark, unless it has a delay of its own. */
+  readonly watermarkDelaySeconds: number;
   /** Tolerance in seconds instead of the default. */
   readonly maxLagSeconds?: number | undefined;
 }
@@ -234,26 +234,26 @@ export function namingOf(
 /** The normal lag of each dataset that the daemon follows. */
 export function restingLagsOf(
   datasets: readonly Dataset[],
-  { watermarkDelay, ...plan }: TailPlan & Pick<LagLimits, 'watermarkDelay'>,
+  { watermarkDelaySeconds, ...plan }: TailPlan & Pick<LagLimits, 'watermarkDelaySeconds'>,
 ): RestingLag[] {
   const period = tailPeriodSeconds(datasets, plan);
   return datasets.map((dataset) => {
     const round = Math.max(period, pauseSeconds(dataset, ONE_STREAM, datasets, plan));
     return {
       dataset: dataset.name,
-      delay: delayOf(dataset, watermarkDelay),
+      delay: delayOf(dataset, watermarkDelaySeconds),
       isOwn: dataset.job.delaySeconds !== undefined,
       round,
-      isBoundByRate: round > wantedPauseSeconds(dataset.job, plan.freshness),
+      isBoundByRate: round > wantedPauseSeconds(dataset.job, plan.freshnessSeconds),
     };
   });
 }
 
 /** Seconds that a dataset may lag: its own delay, the pause between two requests, and the tolerance. */
 export function longestLagOf(dataset: Dataset, limits: LagLimits): number {
-  const { freshness, watermarkDelay, maxLagSeconds } = limits;
-  const tolerance = maxLagSeconds ?? Math.max(LONGEST_LAG_SECONDS, LONGEST_LAG_FACTOR * freshness);
-  return tolerance + delayOf(dataset, watermarkDelay) + (dataset.job.everySeconds ?? 0);
+  const { freshnessSeconds, watermarkDelaySeconds, maxLagSeconds } = limits;
+  const tolerance = maxLagSeconds ?? Math.max(LONGEST_LAG_SECONDS, LONGEST_LAG_FACTOR * freshnessSeconds);
+  return tolerance + delayOf(dataset, watermarkDelaySeconds) + (dataset.job.everySeconds ?? 0);
 }
 
 /** The maximum age of the newest block, in seconds. */

@@ -99,7 +99,7 @@ describe('the daemon', () => {
       return isRefused || (began && path === '/api/v3/masterchainInfo') ? refusal : undefined;
     };
     await serve({ before }, 2.3);
-    const config = { since: '-2h', watermarkDelay: DELAY, freshness: 1, rps: 200 };
+    const config = { since: '-2h', watermarkDelaySeconds: DELAY, freshnessSeconds: 1, rps: 200 };
     const crawl = await openTestCrawl(live.store(), live.simulator().url, { config });
     const datasets = await datasetsNamed('blocks', 'transactions');
     // A clock on which each pause between attempts takes two minutes.

@@ -40,10 +40,13 @@ async function follow(
   return begin(clock);
 }
 
-async function begin(clock: Partial<Clock> = {}, freshness = 5): Promise<readonly Record<string, unknown>[]> {
+async function begin(
+  clock: Partial<Clock> = {},
+  freshnessSeconds = 5,
+): Promise<readonly Record<string, unknown>[]> {
   const finishing = new AbortController();
   const stop: Stop = { finishing: finishing.signal, leaving: new AbortController().signal };
-  const config = { since: 'first', watermarkDelay: DELAY, freshness, rps: 200 };
+  const config = { since: 'first', watermarkDelaySeconds: DELAY, freshnessSeconds, rps: 200 };
   const crawl = await openTestCrawl(store, simulator.url, { stop, config, maxAttempts: 2 });
   const { logger, records } = keptLog();
   const context = { ...crawl.context, logger, clock: { ...systemClock, ...clock } };

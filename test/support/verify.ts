@@ -37,7 +37,7 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
   const jobs = await loadJobs();
   const owner = `test/${randomBytes(3).toString('hex')}`;
   const watermark = crawl.chain.last.utime;
-  const options = { jobs, stop: never, watermark, leastPause: 0, ignorePauses: false };
+  const options = { jobs, stop: never, watermark, leastPauseSeconds: 0, ignorePauses: false };
   const context: RepairContext = createRepairContext({ ...crawl, owner }, options);
   return {
     context,
