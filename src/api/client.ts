@@ -135,7 +135,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const connections = MOST_IN_FLIGHT + TAIL_LANES;
   const transport = createTransport({ origin: base.origin, connections, clock, key, proxy: options.proxy });
   const facts = createServerFacts(clock, logger);
-  const chain: AttemptContext = {
+  const context: AttemptContext = {
     transport,
     budget,
     inFlight,
@@ -153,7 +153,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const run = async <T>(call: Call<T>, signal: AbortSignal | undefined): Promise<Exchange<T>> => {
     const link = linkSignals(closing.signal, options.signal, signal);
     try {
-      return await inLane(call.priority, link.signal, () => persist(chain, persistence, call, link.signal));
+      return await inLane(call.priority, link.signal, () => persist(context, persistence, call, link.signal));
     } finally {
       link.release();
     }
@@ -215,12 +215,12 @@ interface Persistence extends Pick<ApiClientOptions, 'attempts' | 'random' | 'fi
 
 /** Retries until an attempt succeeds or another one makes no sense. */
 async function persist<T>(
-  chain: AttemptContext,
+  context: AttemptContext,
   { attempts, random, finishing, logRetry }: Persistence,
   call: Call<T>,
   signal: AbortSignal,
 ): Promise<Exchange<T>> {
-  const { clock, count } = chain;
+  const { clock, count } = context;
   const { path, priority } = call;
   const ended = linkSignals(signal, finishing);
   const onRetry: RetryOptions['onRetry'] = ({ error, attempt: number, pauseMs }) => {
@@ -240,7 +240,7 @@ async function persist<T>(
   };
   try {
     const signals = { signal, waiting: ended.signal };
-    return await retry(options, (number) => attempt(chain, call, number, signals));
+    return await retry(options, (number) => attempt(context, call, number, signals));
   } finally {
     ended.release();
   }
