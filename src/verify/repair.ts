@@ -208,7 +208,7 @@ function reopeningOf(
     owner,
     holes: holes.flatMap((hole) => zonesOf(hole, watermark)),
     surplus: surplusOf(jobs, dataset, findings, holes),
-    wrong: Object.entries(dataset.job.tables).map(([name, table]) => ({
+    tables: Object.entries(dataset.job.tables).map(([name, table]) => ({
       name,
       table,
       owner: ownersOf(name, jobs)[0]?.name ?? dataset.name,
