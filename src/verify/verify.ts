@@ -77,7 +77,8 @@ export async function verifyRange(
   return reports.filter(({ dataset, covered }) => chosen.has(dataset.name) || covered.length > 0);
 }
 
-export function isProved({ verified }: Verified, range: Range): boolean {
+/** True if every second of the range has the dataset's grade. */
+export function isWhollyVerified({ verified }: Verified, range: Range): boolean {
   return verified.length === 1 && verified[0]?.from === range.from && verified[0].to === range.to;
 }
 
