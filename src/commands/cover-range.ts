@@ -62,7 +62,7 @@ export async function coverRange(
       logger,
       ...opened,
       record,
-      budget: (plan) => (allowed === undefined ? plan : createCappedBudget(plan, allowed)),
+      budget: (shared) => (allowed === undefined ? shared : createCappedBudget(shared, allowed)),
     }),
   );
   opened.stop.finishing.throwIfAborted();

@@ -57,7 +57,7 @@ const crawl = await openCrawl({
   logger,
   stop,
   baseUrl: order.api,
-  budget: (plan) => (order.rps === undefined ? unlimited : plan),
+  budget: (shared) => (order.rps === undefined ? unlimited : shared),
 });
 const { stats, inFlight } = crawl.context.api;
 const sent: { readonly at: number; readonly requests: number }[] = [];
