@@ -18,7 +18,7 @@ import {
   tailPeriodSeconds,
   delayOf,
 } from '../crawl/tail-pace.ts';
-import { crawlLease, readLeases, backfill } from '../crawl/streams/read-leases.ts';
+import { crawlLease, readLeases, fillRange } from '../crawl/streams/read-leases.ts';
 import { splitAtArchive, type Want, firstReadings, secondReadings } from '../crawl/streams/planner.ts';
 import { type Dataset, chooseDatasets } from '../dataset/dataset.ts';
 import { toError, isAbort, messageOf } from '../errors.ts';
@@ -334,7 +334,7 @@ async function coverOne(
       : { from: parseTime(schedule.range.from, now), to: parseTime(schedule.range.to, now) };
   const range = { from: Math.max(wanted.from, chain.first.utime), to: Math.min(wanted.to, safe) };
   if (range.from >= range.to) return;
-  const missing = await backfill({
+  const missing = await fillRange({
     context,
     planner,
     stop,

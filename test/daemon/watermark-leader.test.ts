@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
-import { backfill } from '../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../src/crawl/streams/read-leases.ts';
 import { streamOf } from '../../src/crawl/streams/planner.ts';
 import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
@@ -211,7 +211,7 @@ test('nothing is read above the head of a source that went back until it has cau
   const before = await leader.poll(never.leaving);
   const { database } = store;
   const range = { from: START + 100, to: before.utime };
-  await backfill({
+  await fillRange({
     ...crawl,
     datasets: [dataset!],
     readable: { range, watermark: before.utime },

@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { openCrawl } from '../../src/app/open-crawl.ts';
 import { openStore } from '../../src/app/open-store.ts';
 import { readConfig } from '../../src/settings/config.ts';
-import { backfill } from '../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../src/crawl/streams/read-leases.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../src/dataset/dataset.ts';
 import { createLogger } from '../../src/logger.ts';
@@ -79,7 +79,7 @@ const blocks = monitorEventLoopDelay({ resolution: 2 });
 blocks.enable();
 const start = performance.now();
 const cpu = process.cpuUsage();
-const missing = await backfill({
+const missing = await fillRange({
   ...crawl,
   datasets,
   stop,
