@@ -235,15 +235,11 @@ export async function saveWatermark(session: Session, watermark: SavedWatermark)
   await keepSetting(session, 'watermark', watermark, where);
 }
 
-export function readSavedWatermark(session: Session): Promise<SavedWatermark | undefined> {
-  return readSetting(session, 'watermark');
-}
-
 /** The watermark that another process found, and the newest block that it saw; undefined before the first. */
 export async function readFoundWatermark(
   session: Session,
 ): Promise<(SavedWatermark & { readonly newest: number }) | undefined> {
-  const saved = await readSavedWatermark(session);
+  const saved = await readSetting(session, 'watermark');
   if (saved === undefined || saved.utime === 0) return undefined;
   return { ...saved, newest: saved.newest ?? saved.headUtime };
 }

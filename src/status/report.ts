@@ -4,7 +4,6 @@ import { type Database, readClock } from '../postgres/database.ts';
 import {
   networkName,
   readNetwork,
-  readSavedWatermark,
   type SavedWatermark,
   readSetting,
   type Settings,
@@ -54,7 +53,7 @@ export async function readReport(
       .concat(...status.quarantined.keys(), ...wanted.keys()),
   );
   const count = options.rows === 'exact' ? countRows : estimateRows;
-  const saved = await readSavedWatermark(database);
+  const saved = await readSetting(database, 'watermark');
   const lookups = await (options.countLookups?.() ?? countLookups(database));
   const reports: DatasetReport[] = [];
   for (const dataset of streams.filter(({ name }) => known.has(name))) {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { runDaemon } from '../../src/daemon/daemon.ts';
 import { readWanted } from '../../src/ledger/stored-coverage.ts';
-import { readSavedWatermark } from '../../src/ledger/stored-settings.ts';
+import { readSetting } from '../../src/ledger/stored-settings.ts';
 import { systemClock, type Clock } from '../../src/clock.ts';
 import { AuthError } from '../../src/errors.ts';
 import { lengthOf } from '../../src/range.ts';
@@ -21,7 +21,7 @@ describe('the daemon', () => {
     await serve({});
     const began = Math.floor(Date.now() / 1000);
     const lag = async () => {
-      const mark = await readSavedWatermark(live.database());
+      const mark = await readSetting(live.database(), 'watermark');
       return (mark?.headUtime ?? Infinity) - (await endOf('transactions'));
     };
     const lastCovered = async () => await endOf('transactions');

@@ -6,7 +6,7 @@ import { fillRange } from '../../src/crawl/streams/read-leases.ts';
 import { streamOf } from '../../src/crawl/streams/planner.ts';
 import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
-import { readSavedWatermark } from '../../src/ledger/stored-settings.ts';
+import { readSetting } from '../../src/ledger/stored-settings.ts';
 import { takeDuty } from '../../src/ledger/leases.ts';
 import { WrongNetworkError } from '../../src/errors.ts';
 import { createWatermarkLeader } from '../../src/daemon/watermark-leader.ts';
@@ -101,7 +101,7 @@ test('a process on another network finds no watermark there, and leaves the poll
   await expect(leader.poll(never.leaving)).rejects.toThrow(WrongNetworkError);
   await endDuty();
   await expect(leader.poll(never.leaving)).rejects.toThrow(WrongNetworkError);
-  expect((await readSavedWatermark(store.database))?.utime).toBe(utime);
+  expect((await readSetting(store.database, 'watermark'))?.utime).toBe(utime);
   expect(await takeDuty(store.database, 'watermark', 'second', 30)).toBe(true);
 });
 
