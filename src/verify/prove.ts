@@ -42,6 +42,49 @@ export interface DeepOptions {
   readonly random: () => number;
 }
 
+interface ProveOptions extends DeepOptions {
+  readonly range: Range;
+  readonly repair: boolean;
+}
+
+export interface Proof {
+  readonly reports: readonly Verified[];
+  /** How much of each table was compared with the source; empty without a deep comparison. */
+  readonly compared: readonly ComparedTable[];
+  /** True if fewer rows were compared than requested. */
+  readonly isShort: boolean;
+}
+
+/** Verifies a range, compares a share of it and repairs it, as requested. Then it closes days that are complete. */
+export async function proveRange(context: RepairContext, options: ProveOptions): Promise<Proof> {
+  const { datasets, range, share, repair, random } = options;
+  const first = await verifyRange(context, datasets, range);
+  let reports: readonly Verified[] = first;
+  let compared: readonly ComparedTable[] = [];
+  if (share > 0) {
+    ({ reports, tables: compared } = await checkDeep(context, reports, { datasets, share, random }));
+    reports = await withVerified(context, reports);
+  }
+  // A finding of an earlier comparison may be resolved now: then the checks prove these seconds, and those that depend
+  // on them.
+  if (share > 0 && first.some(({ findings }) => findings.some(({ check }) => check === DEEP)))
+    reports = withDeep(await verifyRange(context, datasets, range), reports);
+  if (repair) ({ reports } = await repairRange(context, datasets, range, reports));
+  await closeDays(context.database, range);
+  const isShort = compared.some((table) => table.compared < Math.floor(share * table.stored));
+  return { reports, compared, isShort };
+}
+
+/** Reports with the results of an earlier comparison added. */
+function withDeep(reports: readonly Verified[], compared: readonly Verified[]): Verified[] {
+  return reports.map((report) => {
+    const { dataset, scope } = report.stream;
+    const before = compared.find(({ stream }) => stream.dataset === dataset && stream.scope === scope);
+    const deep = before?.checks.filter(({ check }) => check === DEEP) ?? [];
+    return { ...report, checks: [...report.checks, ...deep] };
+  });
+}
+
 /**
  * Reads a share of the stored rows again and compares each of them with the source. A dataset whose pages contain
  * another one's rows is read first. Of the other one, only those seconds are read that the first one left out, or in
@@ -218,49 +261,6 @@ function cut(range: Range, seconds: ReadonlyMap<number, RowSum>, most: number) {
     held += rows;
   }
   return [...slices, { span: { from, to: range.to }, rows: held }];
-}
-
-interface ProveOptions extends DeepOptions {
-  readonly range: Range;
-  readonly repair: boolean;
-}
-
-export interface Proof {
-  readonly reports: readonly Verified[];
-  /** How much of each table was compared with the source; empty without a deep comparison. */
-  readonly compared: readonly ComparedTable[];
-  /** True if fewer rows were compared than requested. */
-  readonly isShort: boolean;
-}
-
-/** Verifies a range, compares a share of it and repairs it, as requested. Then it closes days that are complete. */
-export async function proveRange(context: RepairContext, options: ProveOptions): Promise<Proof> {
-  const { datasets, range, share, repair, random } = options;
-  const first = await verifyRange(context, datasets, range);
-  let reports: readonly Verified[] = first;
-  let compared: readonly ComparedTable[] = [];
-  if (share > 0) {
-    ({ reports, tables: compared } = await checkDeep(context, reports, { datasets, share, random }));
-    reports = await withVerified(context, reports);
-  }
-  // A finding of an earlier comparison may be resolved now: then the checks prove these seconds, and those that depend
-  // on them.
-  if (share > 0 && first.some(({ findings }) => findings.some(({ check }) => check === DEEP)))
-    reports = withDeep(await verifyRange(context, datasets, range), reports);
-  if (repair) ({ reports } = await repairRange(context, datasets, range, reports));
-  await closeDays(context.database, range);
-  const isShort = compared.some((table) => table.compared < Math.floor(share * table.stored));
-  return { reports, compared, isShort };
-}
-
-/** Reports with the results of an earlier comparison added. */
-function withDeep(reports: readonly Verified[], compared: readonly Verified[]): Verified[] {
-  return reports.map((report) => {
-    const { dataset, scope } = report.stream;
-    const before = compared.find(({ stream }) => stream.dataset === dataset && stream.scope === scope);
-    const deep = before?.checks.filter(({ check }) => check === DEEP) ?? [];
-    return { ...report, checks: [...report.checks, ...deep] };
-  });
 }
 
 const OpenDay = z.object({ relation: z.string(), day: z.string() });
