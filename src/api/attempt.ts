@@ -86,15 +86,15 @@ interface AttemptSignals {
 
 /** One attempt: slot, send, status, body. Throws what `transport`, `errorOfStatus` and the parsers throw. */
 export async function attempt<T>(
-  chain: AttemptContext,
+  context: AttemptContext,
   call: Call<T>,
   number: number,
   { signal, waiting }: AttemptSignals,
 ): Promise<Exchange<T>> {
-  await chain.budget.take(call.priority, waiting);
-  const flight = call.flight ?? chain.inFlight.open(call.priority, true);
+  await context.budget.take(call.priority, waiting);
+  const flight = call.flight ?? context.inFlight.open(call.priority, true);
   try {
-    return await send(chain, { ...call, flight }, number, signal);
+    return await send(context, { ...call, flight }, number, signal);
   } catch (error) {
     flight.failed(isTrouble(error));
     throw error;
@@ -110,32 +110,32 @@ function isTrouble(error: unknown): boolean {
 }
 
 async function send<T>(
-  chain: AttemptContext,
+  context: AttemptContext,
   call: Call<T> & { readonly flight: Flight },
   number: number,
   signal: AbortSignal,
 ): Promise<Exchange<T>> {
   const { flight } = call;
-  const sentAt = chain.clock.monotonic();
-  const elapsed = () => chain.clock.monotonic() - sentAt - flight.waitedMs;
+  const sentAt = context.clock.monotonic();
+  const elapsed = () => context.clock.monotonic() - sentAt - flight.waitedMs;
   flight.sent();
-  chain.count(call.priority, 'requests', 1);
-  const received = await chain.transport.send(call.outgoing, signal, {
-    onHead: (head) => report(chain, call, head, elapsed()),
+  context.count(call.priority, 'requests', 1);
+  const received = await context.transport.send(call.outgoing, signal, {
+    onHead: (head) => report(context, call, head, elapsed()),
     beforeBody: (ended) => flight.arrived(ended),
   });
   const ms = elapsed();
-  log(chain, call, received, { attempt: number, ms });
-  const value = await flight.read((turn) => readResponse(chain, call, received, { turn, signal }));
-  chain.facts.answered(call.route);
+  log(context, call, received, { attempt: number, ms });
+  const value = await flight.read((turn) => readReceived(context, call, received, { turn, signal }));
+  context.facts.answered(call.route);
   const { path, query, limit } = call;
   const { status, bytes, apiVersion } = received;
   return { value, request: { path, query, limit }, status, bytes, ms, attempts: number, apiVersion };
 }
 
 /** Removes the key from a body before it is used, in any spelling in which a server may repeat it. */
-async function readResponse<T>(
-  chain: AttemptContext,
+async function readReceived<T>(
+  context: AttemptContext,
   call: Call<T>,
   received: ApiResponse,
   { turn, signal }: Pick<BytesReading, 'turn'> & { readonly signal: AbortSignal },
@@ -143,52 +143,52 @@ async function readResponse<T>(
   const { limit, path, query } = call;
   const { status, apiVersion } = received;
   if (status !== 200) {
-    const text = chain.withoutKey(received.body.toString());
-    chain.recorder?.record({ path, query, status, apiVersion, text });
-    throw refusalOf(chain, call, received, { status, text });
+    const text = context.withoutKey(received.body.toString());
+    context.recorder?.record({ path, query, status, apiVersion, text });
+    throw refusalOf(context, call, received, { status, text });
   }
-  const body = chain.key.mayBeIn(received.body)
-    ? Buffer.from(chain.key.without(received.body.toString()))
+  const body = context.key.mayBeIn(received.body)
+    ? Buffer.from(context.key.without(received.body.toString()))
     : received.body;
-  chain.recorder?.record({ path, query, status, apiVersion, text: body.toString() });
+  context.recorder?.record({ path, query, status, apiVersion, text: body.toString() });
   try {
     if (call.readBytes !== undefined) return await call.readBytes(body, { limit, turn });
-    return parse(chain, call, received, body);
+    return parse(context, call, received, body);
   } catch (error) {
     signal.throwIfAborted();
-    return refuseBody(chain, call, error);
+    return refuseBody(context, call, error);
   }
 }
 
 /** Reports to the budget as soon as the status is known, so that a 429 stops other requests before its body is read. */
 async function report<T>(
-  chain: AttemptContext,
+  context: AttemptContext,
   call: Call<T>,
   head: ResponseHead,
   elapsedMs: number,
 ): Promise<void> {
-  if (head.status === 429) chain.count(call.priority, 'refused', 1);
+  if (head.status === 429) context.count(call.priority, 'refused', 1);
   if (head.status === 429 || (head.status >= 500 && head.retryAfterMs !== undefined)) {
-    await chain.budget.refused(head.retryAfterMs, elapsedMs);
+    await context.budget.refused(head.retryAfterMs, elapsedMs);
   } else {
-    await chain.budget.succeeded(elapsedMs);
+    await context.budget.succeeded(elapsedMs);
   }
 }
 
 function log<T>(
-  chain: AttemptContext,
+  context: AttemptContext,
   { path, priority }: Call<T>,
   { status, bytes }: ApiResponse,
   { attempt: number, ms }: { attempt: number; ms: number },
 ): void {
   const fields: Attempt = { path, priority, status, ms: Math.round(ms), bytes, attempt: number };
-  chain.count(priority, 'bytes', bytes);
-  chain.logger.debug(fields, 'request');
-  chain.onExchange?.(fields);
+  context.count(priority, 'bytes', bytes);
+  context.logger.debug(fields, 'request');
+  context.onExchange?.(fields);
 }
 
 function refusalOf<T>(
-  chain: AttemptContext,
+  context: AttemptContext,
   call: Call<T>,
   { retryAfterMs, apiVersion }: ApiResponse,
   { status, text }: { readonly status: number; readonly text: string },
@@ -198,18 +198,18 @@ function refusalOf<T>(
     body: text,
     label: call.outgoing.label,
     path: call.path,
-    host: chain.host,
+    host: context.host,
     retryAfterMs,
     apiVersion,
   });
   // If several servers answer, one of them may be of an older build, or is being deployed.
-  return error instanceof NoEndpointError && chain.facts.mayAnswer(call.route)
+  return error instanceof NoEndpointError && context.facts.mayAnswer(call.route)
     ? new ApiFailedError(error.message, error.hint === undefined ? {} : { hint: error.hint })
     : error;
 }
 
 function parse<T>(
-  chain: AttemptContext,
+  context: AttemptContext,
   call: Extract<Call<T>, { readonly readBytes?: never }>,
   received: ApiResponse,
   body: Buffer,
@@ -218,7 +218,7 @@ function parse<T>(
   const parsed = parseBody(text);
   if (!call.envelope) return call.parse(parsed, call.limit);
   const opened = openEnvelope(parsed);
-  if (!opened.ok) throw refusalOf(chain, call, received, { status: opened.status, text });
+  if (!opened.ok) throw refusalOf(context, call, received, { status: opened.status, text });
   return call.parse(opened.result, call.limit);
 }
 
@@ -235,9 +235,9 @@ function isBug(error: unknown): boolean {
   return error instanceof TypeError || error instanceof ReferenceError;
 }
 
-function refuseBody<T>(chain: AttemptContext, call: Call<T>, error: unknown): never {
+function refuseBody<T>(context: AttemptContext, call: Call<T>, error: unknown): never {
   if (error instanceof EtlError && !(error instanceof BadResponseError)) throw error;
-  const reason = isTooDeep(error) ? 'values are nested too deep to read' : chain.withoutKey(summary(error));
+  const reason = isTooDeep(error) ? 'values are nested too deep to read' : context.withoutKey(summary(error));
   // Without a cause: a ZodError would print every issue of a page.
   throw new BadResponseError(`${call.outgoing.label}: the response is not the endpoint's: ${reason}`, {
     hint: isBug(error)

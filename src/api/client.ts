@@ -119,8 +119,8 @@ export interface ApiClient {
  * 2. retry: as long as it makes sense; outside the budget, so that every attempt takes a slot
  * 3. budget: a slot, the most urgent request first (budget/request-budget.ts)
  * 4. send: at once, with one deadline for the whole response (transport.ts)
- * 5. status: anything but 200 becomes an error; a 429 slows all requests down (attempt.ts)
- * 6. parse: JSON without loss (parse-json.ts), v2's envelope, the caller's `parse`; or the caller's
+ * 5. status: anything but 200 becomes an error (read-response.ts); a 429 slows all requests down (attempt.ts)
+ * 6. parse: JSON without loss (read-response.ts), v2's envelope, the caller's `parse`; or the caller's
  * `readBytes`
  *
  * The key is in no URL, log record, error or exchange.
@@ -135,7 +135,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const connections = MOST_IN_FLIGHT + TAIL_LANES;
   const transport = createTransport({ origin: base.origin, connections, clock, key, proxy: options.proxy });
   const facts = createServerFacts(clock, logger);
-  const chain: AttemptContext = {
+  const context: AttemptContext = {
     transport,
     budget,
     inFlight,
@@ -153,7 +153,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const run = async <T>(call: Call<T>, signal: AbortSignal | undefined): Promise<Exchange<T>> => {
     const link = linkSignals(closing.signal, options.signal, signal);
     try {
-      return await inLane(call.priority, link.signal, () => persist(chain, persistence, call, link.signal));
+      return await inLane(call.priority, link.signal, () => persist(context, persistence, call, link.signal));
     } finally {
       link.release();
     }
@@ -215,12 +215,12 @@ interface Persistence extends Pick<ApiClientOptions, 'attempts' | 'random' | 'fi
 
 /** Retries until an attempt succeeds or another one makes no sense. */
 async function persist<T>(
-  chain: AttemptContext,
+  context: AttemptContext,
   { attempts, random, finishing, logRetry }: Persistence,
   call: Call<T>,
   signal: AbortSignal,
 ): Promise<Exchange<T>> {
-  const { clock, count } = chain;
+  const { clock, count } = context;
   const { path, priority } = call;
   const ended = linkSignals(signal, finishing);
   const onRetry: RetryOptions['onRetry'] = ({ error, attempt: number, pauseMs }) => {
@@ -240,7 +240,7 @@ async function persist<T>(
   };
   try {
     const signals = { signal, waiting: ended.signal };
-    return await retry(options, (number) => attempt(chain, call, number, signals));
+    return await retry(options, (number) => attempt(context, call, number, signals));
   } finally {
     ended.release();
   }

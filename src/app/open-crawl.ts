@@ -33,6 +33,8 @@ import {
   readNetwork,
   decideSetting,
   readSetting,
+  SIMULATED,
+  SIMULATED_LIVE,
 } from '../ledger/stored-settings.ts';
 import { startHeartbeat, hasEnded, nameOfProcess } from '../ledger/workers.ts';
 import { releaseHeldBy } from '../ledger/leases.ts';
@@ -70,12 +72,12 @@ interface ClientParts {
 export function openApi(options: ClientParts): ApiClient {
   const { config, logger, stop, baseUrl, budget, record, random = Math.random } = options;
   const recorder = record === undefined ? undefined : openRecorder(record, systemClock);
-  const plan = openBudget(options);
+  const shared = openBudget(options);
   const client = createApiClient({
     baseUrl,
     apiKey: config.apiKey,
     proxy: config.proxyFor(baseUrl),
-    budget: budget?.(plan) ?? plan,
+    budget: budget?.(shared) ?? shared,
     inFlight: createInFlight({ rps: config.rps, clock: systemClock }),
     logger,
     clock: systemClock,
@@ -87,7 +89,7 @@ export function openApi(options: ClientParts): ApiClient {
   });
   const close = async () => {
     await client.close();
-    await plan.close();
+    await shared.close();
     recorder?.close();
   };
   return { ...client, close };
@@ -269,7 +271,7 @@ async function demoOptions({ database, embedded }: Store, demo: 'still' | 'live'
     );
   }
   // The same chain at each start that names the same first second.
-  return { ...LIVELY, start: genesis, live: {}, globalId: LIVE_DEMO_ID };
+  return { ...LIVELY, start: genesis, live: {}, globalId: SIMULATED_LIVE };
 }
 
 const LIVELY = { seed: 2026, load: { base: 4, dayCycle: 0.3 }, accounts: 800 } as const;
@@ -279,8 +281,5 @@ export const demoNetwork = {
   ...LIVELY,
   start: Date.UTC(2026, 0, 1) / 1000,
   duration: 2 * 3600,
-  globalId: -777,
+  globalId: SIMULATED,
 } satisfies SimulatorOptions;
-
-/** A demo network that goes on: its head moves with the wall clock. Another network, so no database mixes the two. */
-const LIVE_DEMO_ID = -778;

@@ -2,7 +2,7 @@ import { readUnfit, type Unfit } from '../read/quarantined.ts';
 import { type RunContext, noTurns } from '../crawl/collections/walk-context.ts';
 import { type CrawlContext, alsoOnPage } from '../crawl/crawl-context.ts';
 import { type Planner, missingOf, delayedOf, streamOf, streamsOf } from '../crawl/streams/planner.ts';
-import { backfill, type CrawlOptions } from '../crawl/streams/read-leases.ts';
+import { fillRange, type CrawlOptions } from '../crawl/streams/read-leases.ts';
 import {
   findReadablePart,
   type ReadablePart,
@@ -13,7 +13,7 @@ import { requireHead } from '../crawl/watermark/watermark.ts';
 import { type ChainInfo, lacksEndpoint } from '../crawl/source-chain.ts';
 import { type Collection, type Dataset, alsoHeldAmong } from '../dataset/dataset.ts';
 import { endPauses, readCoverage, readAllRefused, readMissing, isGap } from '../ledger/stored-coverage.ts';
-import { delayOf } from '../dataset/tail-pace.ts';
+import { delayOf } from '../crawl/tail-pace.ts';
 import { IncompleteError, EtlError, WrongDatabaseError } from '../errors.ts';
 import { type Range, common, union, without } from '../range.ts';
 import { outlastDatabase, outlast } from '../clock.ts';
@@ -239,7 +239,7 @@ export async function coverStreams(options: CoverOptions) {
   try {
     await lookForGaps(options, watermark);
     if (options.held !== undefined) watermark = await coverBefore(options, options.held);
-    missing = await backfill({
+    missing = await fillRange({
       ...options,
       readable: { range, watermark },
       ...derivationOf(options, watermark),
@@ -325,7 +325,7 @@ async function lookForGaps(
 async function coverBefore(options: CoverOptions, { before, waitUntilSafe }: HeldBack): Promise<number> {
   const { watermark, stop } = options;
   if (before !== undefined)
-    await backfill({
+    await fillRange({
       ...options,
       readable: { range: before, watermark },
       ...derivationOf(options, watermark),

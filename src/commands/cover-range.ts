@@ -62,7 +62,7 @@ export async function coverRange(
       logger,
       ...opened,
       record,
-      budget: (plan) => (allowed === undefined ? plan : createCappedBudget(plan, allowed)),
+      budget: (shared) => (allowed === undefined ? shared : createCappedBudget(shared, allowed)),
     }),
   );
   opened.stop.finishing.throwIfAborted();
@@ -71,7 +71,7 @@ export async function coverRange(
   const held: string[] = [];
   let isWhole = false;
   try {
-    const { watermarkDelay: delaySeconds, choices } = config;
+    const { watermarkDelaySeconds: delaySeconds, choices } = config;
     const shared = { ...chosen, baseUrl: opened.baseUrl };
     const report = createBackfillReport({
       ...shared,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type AnyJob, chooseDatasets, type Collection, type Dataset } from '../dataset/dataset.ts';
-import { watermarkRequests, restingRequests } from '../dataset/tail-pace.ts';
+import { watermarkRequests, restingRequests } from '../crawl/tail-pace.ts';
 import type { ServerIndex } from '../dataset/job.ts';
 import { loadDatasets } from '../dataset/load-jobs.ts';
 import type { Params } from '../dataset/paginators/paginator.ts';
@@ -36,14 +36,14 @@ async function datasets(
   const all = await loadDatasets();
   const chosen = name === undefined ? all : [await findDataset(invocation, name, all)];
   const hour = { from: now - 2 * HOUR, to: now - HOUR };
-  const descriptions = chosen.map((dataset) => describeDataset(dataset, hour, config.freshness));
+  const descriptions = chosen.map((dataset) => describeDataset(dataset, hour, config.freshnessSeconds));
   const [only] = descriptions;
   if (flags.json === true) {
     console.log(JSON.stringify(name === undefined ? descriptions : only, null, 2));
   } else if (name !== undefined && only !== undefined) {
     console.log(formatDescription(only));
   } else {
-    console.log(formatOverview(descriptions, config.freshness));
+    console.log(formatOverview(descriptions, config.freshnessSeconds));
   }
   return EXIT.done;
 }
@@ -100,14 +100,14 @@ async function feedersOfView(invocation: Invocation, name: string): Promise<stri
 
 type DatasetDescription = StreamDescription | CollectionDescription;
 
-/** `hour` is the range of the example request. `freshness` in seconds decides how often the tail sends requests. */
-function describeDataset({ name, job }: Dataset<AnyJob>, hour: Range, freshness: number): DatasetDescription {
+/** `hour` is the range of the example request. `freshnessSeconds` decides how often the tail sends requests. */
+function describeDataset({ name, job }: Dataset<AnyJob>, hour: Range, freshnessSeconds: number) {
   return job.kind === 'stream'
-    ? describeStream({ name, job }, hour, freshness)
-    : describeCollection({ name, job }, freshness);
+    ? describeStream({ name, job }, hour, freshnessSeconds)
+    : describeCollection({ name, job }, freshnessSeconds);
 }
 
-function formatOverview(descriptions: readonly DatasetDescription[], freshness: number): string {
+function formatOverview(descriptions: readonly DatasetDescription[], freshnessSeconds: number): string {
   const rows = descriptions.map((described) => [
     described.name,
     described.core ? 'yes' : '',
@@ -119,7 +119,7 @@ function formatOverview(descriptions: readonly DatasetDescription[], freshness: 
   return `${fitTable(['dataset', 'core', 'at rest', 'tables', 'endpoint', 'what it is'], rows, ['tables', 'endpoint'])}
 
 At rest: requests a minute that keep it up to date while nothing happens.
-The watermark costs ${watermarkRequests(freshness).toFixed(1)} more, for all together.
+The watermark costs ${watermarkRequests(freshnessSeconds).toFixed(1)} more, for all together.
 Details of one dataset: ${commandLine(`datasets ${descriptions[0]?.name ?? 'NAME'}`)}`;
 }
 
@@ -143,7 +143,7 @@ function formatTableDescription({ name, comment, key, partitioned, columns }: Ta
 type StreamDescription = ReturnType<typeof describeStream>;
 
 /** The description of a stream, for people and (`--json`) for programs. `hour` is the range of the example request. */
-export function describeStream({ name, job }: Dataset, hour: Range, freshness: number) {
+export function describeStream({ name, job }: Dataset, hour: Range, freshnessSeconds: number) {
   const { paginator } = job;
   return {
     name,
@@ -160,7 +160,7 @@ export function describeStream({ name, job }: Dataset, hour: Range, freshness: n
     readAgainAfter: job.maturitySeconds ?? null,
     readPer: job.scopes?.param ?? null,
     /** Requests a minute that keep it up to date while nothing happens; if `readPer` is set, for each of these. */
-    requestsAtRest: restingRequests(job, freshness),
+    requestsAtRest: restingRequests(job, freshnessSeconds),
     /** The highest grade that a range can get: covered, cross-checked or proved. */
     grade: job.grade.grade,
     /** The names of the checks that verify it; empty if there are none. */
@@ -230,7 +230,7 @@ function streamCost({ pageSize, readAgainAfter, readPer }: StreamDescription): s
 type CollectionDescription = ReturnType<typeof describeCollection>;
 
 /** The description of a collection, for people and (`--json`) for programs. */
-function describeCollection({ name, job }: Collection, freshness: number) {
+function describeCollection({ name, job }: Collection, freshnessSeconds: number) {
   return {
     name,
     title: job.title,
@@ -244,7 +244,7 @@ function describeCollection({ name, job }: Collection, freshness: number) {
       cost: walkCost(walk),
     })),
     /** Requests a minute that keep it up to date while nothing happens. Look-ups and histories need none then. */
-    requestsAtRest: restingRequests(job, freshness),
+    requestsAtRest: restingRequests(job, freshnessSeconds),
     cannotKnow: job.limitations,
     onRequest: job.onRequest === true,
     tables: Object.values(job.tables).map(describeTable),

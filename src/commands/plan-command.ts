@@ -52,7 +52,7 @@ async function plan(invocation: Invocation, flags: PlanFlags): Promise<ExitCode>
     const { store, stop, baseUrl } = opened;
     return closeAfter(await openCrawl({ ...invocation, ...opened }), async (crawl) => {
       const { context, chain } = crawl;
-      const delaySeconds = config.watermarkDelay;
+      const delaySeconds = config.watermarkDelaySeconds;
       const looking = { delaySeconds, isEstimate: true, signal: stop.finishing };
       const { range, watermark } = await findReadablePart({ ...crawl, wanted, ...looking });
       const about = { database: store.database, globalId: chain.globalId, baseUrl, datasets };

@@ -22,7 +22,7 @@ import { examples } from './option-words.ts';
 import { type Invocation, runCommand, withStore } from './run-command.ts';
 import { errorLines, gapLine, ownRows, refusedLine } from './summary.ts';
 import { fitTable } from './table.ts';
-import { type PollLag, pollLagOf } from '../dataset/tail-pace.ts';
+import { type PollLag, pollLagOf } from '../crawl/tail-pace.ts';
 
 export function defineStatus(command: Command): void {
   command

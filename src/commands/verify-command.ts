@@ -13,7 +13,7 @@ import { readAllRefused } from '../ledger/stored-coverage.ts';
 import { spansOf } from '../verify/checks/check.ts';
 import { type Proof, proveRange } from '../verify/prove.ts';
 import { createRepairContext } from '../verify/repair.ts';
-import { isProved, type Verified } from '../verify/verify.ts';
+import { isWhollyVerified, type Verified } from '../verify/verify.ts';
 import { datasetList, examples, parseEnds, TIMES } from './option-words.ts';
 import { closeAfter, type Invocation, runCommand, withSource, withStop } from './run-command.ts';
 import { formatTable } from './table.ts';
@@ -62,7 +62,7 @@ export async function verify(invocation: Invocation, flags: VerifyFlags): Promis
         jobs,
         stop,
         watermark,
-        leastPause: 0,
+        leastPauseSeconds: 0,
         ignorePauses: true,
       });
       const options = { datasets, range, share, repair: flags.repair === true, random: Math.random };
@@ -74,7 +74,7 @@ export async function verify(invocation: Invocation, flags: VerifyFlags): Promis
       const { requests } = crawl.context.api.stats;
       if (flags.json === true) console.log(JSON.stringify(reportsToJson(facts, requests), null, 2));
       else printReports(facts, requests);
-      const isDone = !proof.isShort && reports.every((report) => isProved(report, range));
+      const isDone = !proof.isShort && reports.every((report) => isWhollyVerified(report, range));
       return isDone ? EXIT.done : EXIT.incomplete;
     });
   });
@@ -155,7 +155,7 @@ export function printReports(facts: ProofFacts, requests: number): void {
     for (const line of linesOf(report, range, causes.get(report) ?? [])) console.log(line);
   for (const { table, compared: rows, stored } of compared)
     console.log(`compared  ${table}: ${rows} of ${stored} rows with the source`);
-  const proved = reports.every((report) => isProved(report, range));
+  const proved = reports.every((report) => isWhollyVerified(report, range));
   const verdict = `${proved ? 'proved' : 'not proved'}: ${formatRange(range)}, ${requests} requests`;
   const short = isShort ? '; fewer rows were compared than were asked for' : '';
   console.log(`${verdict}${short}${proved ? '' : wrongRow(reports)}`);
@@ -221,7 +221,7 @@ function linesOf(report: Verified, range: Range, causes: readonly string[]): str
   const name = nameOf(report);
   const { grade, findings, missing } = report;
   const moved = without([range], union(report.verified, missing, spansOf(findings)));
-  const isWhole = isProved(report, range);
+  const isWhole = isWhollyVerified(report, range);
   const state = isWhole ? grade.grade : `not ${grade.grade}`;
   const proved = report.verified.length === 0 ? 'nothing' : `only ${some(report.verified, '')}`;
   return [
@@ -263,7 +263,7 @@ function reportsToJson(facts: ProofFacts, requests: number): object {
     range,
     requests,
     compared,
-    proved: reports.every((report) => isProved(report, range)),
+    proved: reports.every((report) => isWhollyVerified(report, range)),
     datasets: reports.map((report) => ({
       dataset: report.stream.dataset,
       scope: report.stream.scope,

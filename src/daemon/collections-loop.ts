@@ -2,7 +2,7 @@ import PQueue from 'p-queue';
 import { readWalk } from '../crawl/collections/read-collections.ts';
 import { nameOf, type RunContext, type WalkTurns } from '../crawl/collections/walk-context.ts';
 import { needsRange, type Collection } from '../dataset/dataset.ts';
-import { walkSeconds } from '../dataset/tail-pace.ts';
+import { walkSeconds } from '../crawl/tail-pace.ts';
 import type { Priority } from '../budget/request-budget.ts';
 import type { Walk } from '../dataset/collection.ts';
 import { type DaemonContext, type ChainPosition, runRounds } from './daemon-context.ts';
@@ -54,7 +54,7 @@ function runOf(
 ): Omit<RunContext, 'turns' | 'context'> {
   const { owner, chain, config, stop, piggybacked = [] } = daemon;
   const range = () => {
-    const to = position.watermark.utime - config.watermarkDelay;
+    const to = position.watermark.utime - config.watermarkDelaySeconds;
     const from = position.since.get(collection.name) ?? to;
     return needsRange(collection) && from < to ? { from, to } : undefined;
   };

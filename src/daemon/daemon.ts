@@ -17,8 +17,8 @@ import {
   pauseSeconds,
   tailPeriodSeconds,
   delayOf,
-} from '../dataset/tail-pace.ts';
-import { crawlLease, readLeases, backfill } from '../crawl/streams/read-leases.ts';
+} from '../crawl/tail-pace.ts';
+import { crawlLease, readLeases, fillRange } from '../crawl/streams/read-leases.ts';
 import { splitAtArchive, type Want, firstReadings, secondReadings } from '../crawl/streams/planner.ts';
 import { type Dataset, chooseDatasets } from '../dataset/dataset.ts';
 import { toError, isAbort, messageOf } from '../errors.ts';
@@ -40,7 +40,7 @@ export async function runDaemon(given: DaemonContext): Promise<void> {
   const leader = createWatermarkLeader({
     ...daemon,
     absentSeconds: LEADER_POLLS * longestPollSeconds(daemon.config),
-    delaySeconds: daemon.config.watermarkDelay,
+    delaySeconds: daemon.config.watermarkDelaySeconds,
   });
   const position = await findPosition(daemon, leader);
   if (position === undefined) return;
@@ -86,7 +86,7 @@ async function decideWanted(
   const now = unixSeconds(context.clock);
   const chosen = config.since ?? 'head';
   const words: Readonly<Record<string, number>> = {
-    head: watermark.newest - config.watermarkDelay,
+    head: watermark.newest - config.watermarkDelaySeconds,
     first: chain.first.utime,
   };
   const since = Math.max(chain.first.utime, words[chosen] ?? parseTime(chosen, now));
@@ -154,7 +154,7 @@ function createRounds(options: DaemonContext, position: ChainPosition, interval:
       const period = tailPeriodSeconds(datasets, config, interval());
       const isNew = readableTo(dataset, position.watermark) > round.to;
       // Even if nothing is new, released or deleted ranges may be missing below.
-      return round.began + 1000 * Math.max(round.pause, period, isNew ? 0 : config.freshness);
+      return round.began + 1000 * Math.max(round.pause, period, isNew ? 0 : config.freshnessSeconds);
     },
     read: async (dataset: Dataset): Promise<void> => {
       const began = clock.monotonic();
@@ -326,7 +326,7 @@ async function coverOne(
   const { context, planner, chain, stop, config } = daemon;
   const now = unixSeconds(context.clock);
   const watermark = position.watermark.utime;
-  const safe = watermark - delayOf(dataset, config.watermarkDelay);
+  const safe = watermark - delayOf(dataset, config.watermarkDelaySeconds);
   const since = (await readWanted(context.database)).get(dataset.name) ?? safe;
   const wanted =
     schedule.range === undefined
@@ -334,7 +334,7 @@ async function coverOne(
       : { from: parseTime(schedule.range.from, now), to: parseTime(schedule.range.to, now) };
   const range = { from: Math.max(wanted.from, chain.first.utime), to: Math.min(wanted.to, safe) };
   if (range.from >= range.to) return;
-  const missing = await backfill({
+  const missing = await fillRange({
     context,
     planner,
     stop,

@@ -2,7 +2,7 @@ import { loadJobs } from '../dataset/load-jobs.ts';
 import { isAnsweredWrongly } from '../crawl/source-guard.ts';
 import { streamsOf } from '../crawl/streams/planner.ts';
 import type { Dataset } from '../dataset/dataset.ts';
-import { closeDays, readCoverage, countUnrepaired } from '../ledger/stored-coverage.ts';
+import { readCoverage, countUnrepaired } from '../ledger/stored-coverage.ts';
 import { extendToFindings } from '../ledger/stored-findings.ts';
 import { readVerified } from '../write/certificates.ts';
 import { takeDuty } from '../ledger/leases.ts';
@@ -10,6 +10,7 @@ import { concernsRun, EtlError } from '../errors.ts';
 import { common, DAY, formatRange, HOUR, union, without, type Range } from '../range.ts';
 import { createRepairContext, repairRange, type RepairContext } from '../verify/repair.ts';
 import { runRounds, type DaemonContext, type ChainPosition } from './daemon-context.ts';
+import { closeDays } from '../verify/prove.ts';
 import { verifyRange, type Verified } from '../verify/verify.ts';
 import { isLost, spansOf } from '../verify/checks/check.ts';
 
@@ -75,7 +76,7 @@ export async function createVerifyLoop(options: VerifyLoopOptions) {
           jobs,
           stop,
           watermark: options.watermark(),
-          leastPause: secondsFor(REQUESTS_OF_A_ROUND * (holes + 1)),
+          leastPauseSeconds: secondsFor(REQUESTS_OF_A_ROUND * (holes + 1)),
           ignorePauses: false,
         },
       );

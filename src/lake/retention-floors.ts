@@ -1,7 +1,7 @@
 import { loadDatasets, loadJobs } from '../dataset/load-jobs.ts';
 import { type Database, readClock } from '../postgres/database.ts';
 import { floorsOf, findExpired, type Expired, type Kept } from '../write/take-out.ts';
-import { readSavedWatermark } from '../ledger/stored-settings.ts';
+import { readSetting } from '../ledger/stored-settings.ts';
 import type { Config } from '../settings/config.ts';
 import { tablesOf, type ExportedTable } from '../export/write-rows.ts';
 import { withLake } from './open-lake.ts';
@@ -25,7 +25,7 @@ export async function retentionFloors(
   now: number,
   signal?: AbortSignal,
 ): Promise<Awaited<ReturnType<typeof provedFloors>>> {
-  const newest = (await readSavedWatermark(database))?.headUtime ?? Infinity;
+  const newest = (await readSetting(database, 'watermark'))?.headUtime ?? Infinity;
   const until = Math.min(now, await readClock(database), newest);
   const kept = floorsOf(retention.seconds, await loadJobs(), until, partition);
   if (!retention.isInLake || location === undefined) return { kept, unproved: [] };

@@ -9,14 +9,15 @@ import { MASTERCHAIN, MASTERCHAIN_SHARD } from '../ton/shard.ts';
 
 export const MAINNET = -239;
 
-/** The global_id of simulated networks, except the live one of `sync` with `TONCENTER_NETWORK=demo`. */
+/** The global_id of simulated networks; the one whose head moves has its own, so that no database mixes the two. */
 export const SIMULATED = -777;
+export const SIMULATED_LIVE = -778;
 
 const NAMES: ReadonlyMap<number, string> = new Map([
   [MAINNET, 'mainnet'],
   [-3, 'testnet'],
   [SIMULATED, 'the simulated network'],
-  [-778, 'the live simulated network'],
+  [SIMULATED_LIVE, 'the live simulated network'],
 ]);
 
 /** The name of the network with a global_id, for people. */
@@ -234,15 +235,11 @@ export async function saveWatermark(session: Session, watermark: SavedWatermark)
   await keepSetting(session, 'watermark', watermark, where);
 }
 
-export function readSavedWatermark(session: Session): Promise<SavedWatermark | undefined> {
-  return readSetting(session, 'watermark');
-}
-
 /** The watermark that another process found, and the newest block that it saw; undefined before the first. */
 export async function readFoundWatermark(
   session: Session,
 ): Promise<(SavedWatermark & { readonly newest: number }) | undefined> {
-  const saved = await readSavedWatermark(session);
+  const saved = await readSetting(session, 'watermark');
   if (saved === undefined || saved.utime === 0) return undefined;
   return { ...saved, newest: saved.newest ?? saved.headUtime };
 }

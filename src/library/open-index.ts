@@ -82,7 +82,7 @@ export async function openIndex(settings: Readonly<Record<string, string>> = {})
           ...{ jobs: known.streams, datasets: streams, collections, stop },
           piggybacked: piggybackedCollections(known.collections),
           wanted: hasRange ? parseRange(from, to, unixSeconds(systemClock)) : undefined,
-          delaySeconds: config.watermarkDelay,
+          delaySeconds: config.watermarkDelaySeconds,
           choices: config.choices,
           attempts: config.attempts,
           again: false,

@@ -237,10 +237,8 @@ function toConfig(env: z.infer<typeof Environment>, values: NodeJS.Dict<string>)
      * the head.
      */
     since: env.ETL_SINCE,
-    /** Seconds. */
-    freshness: env.ETL_FRESHNESS,
-    /** Seconds. */
-    watermarkDelay: env.ETL_WATERMARK_DELAY,
+    freshnessSeconds: env.ETL_FRESHNESS,
+    watermarkDelaySeconds: env.ETL_WATERMARK_DELAY,
     partition: env.ETL_PARTITION,
     /** `host:port` of the daemon's status page and metrics; undefined: not served. */
     listen: env.ETL_LISTEN === 'off' ? undefined : env.ETL_LISTEN,

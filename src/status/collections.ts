@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { Lacking } from '../dataset/paginators/paginator.ts';
 import type { Collection } from '../dataset/dataset.ts';
-import { walkSeconds } from '../dataset/tail-pace.ts';
+import { walkSeconds } from '../crawl/tail-pace.ts';
 import type { Walk } from '../dataset/collection.ts';
 import type { Database } from '../postgres/database.ts';
 import { readCursors, type CursorState } from '../ledger/stored-cursors.ts';

@@ -4,7 +4,6 @@ import { type Database, readClock } from '../postgres/database.ts';
 import {
   networkName,
   readNetwork,
-  readSavedWatermark,
   type SavedWatermark,
   readSetting,
   type Settings,
@@ -23,7 +22,7 @@ import {
   tailPeriodSeconds,
   wantedPauseSeconds,
   type TailPlan,
-} from '../dataset/tail-pace.ts';
+} from '../crawl/tail-pace.ts';
 
 export type DatasetReport = ReturnType<typeof reportOn>;
 
@@ -54,7 +53,7 @@ export async function readReport(
       .concat(...status.quarantined.keys(), ...wanted.keys()),
   );
   const count = options.rows === 'exact' ? countRows : estimateRows;
-  const saved = await readSavedWatermark(database);
+  const saved = await readSetting(database, 'watermark');
   const lookups = await (options.countLookups?.() ?? countLookups(database));
   const reports: DatasetReport[] = [];
   for (const dataset of streams.filter(({ name }) => known.has(name))) {
@@ -174,8 +173,8 @@ function shared(lists: readonly (readonly Range[])[]): Range[] {
 
 /** Tolerated lag beyond a dataset's own delay, in seconds. */
 const LONGEST_LAG_SECONDS = 300;
-/** If `ETL_FRESHNESS` is long: the tolerated lag in rounds of the tail. */
-const LONGEST_LAG_ROUNDS = 4;
+/** If `ETL_FRESHNESS` is long: the tolerated lag as a multiple of it. */
+const LONGEST_LAG_FACTOR = 4;
 /** A head that is older has stopped: blocks come every few seconds. */
 export const STILL_HEAD_SECONDS = 120;
 
@@ -183,10 +182,10 @@ export const STILL_HEAD_SECONDS = 120;
 const ONE_STREAM = 1;
 
 export interface LagLimits {
-  /** `ETL_FRESHNESS`: seconds between two rounds of the tail. */
-  readonly freshness: number;
-  /** `ETL_WATERMARK_DELAY`: seconds that a dataset stays behind the head, unless it has a delay of its own. */
-  readonly watermarkDelay: number;
+  /** `ETL_FRESHNESS`: seconds that the newest rows may be behind what is safe to read. */
+  readonly freshnessSeconds: number;
+  /** `ETL_WATERMARK_DELAY`: seconds that a dataset stays behind the watermark, unless it has a delay of its own. */
+  readonly watermarkDelaySeconds: number;
   /** Tolerance in seconds instead of the default. */
   readonly maxLagSeconds?: number | undefined;
 }
@@ -234,26 +233,26 @@ export function namingOf(
 /** The normal lag of each dataset that the daemon follows. */
 export function restingLagsOf(
   datasets: readonly Dataset[],
-  { watermarkDelay, ...plan }: TailPlan & Pick<LagLimits, 'watermarkDelay'>,
+  { watermarkDelaySeconds, ...plan }: TailPlan & Pick<LagLimits, 'watermarkDelaySeconds'>,
 ): RestingLag[] {
   const period = tailPeriodSeconds(datasets, plan);
   return datasets.map((dataset) => {
     const round = Math.max(period, pauseSeconds(dataset, ONE_STREAM, datasets, plan));
     return {
       dataset: dataset.name,
-      delay: delayOf(dataset, watermarkDelay),
+      delay: delayOf(dataset, watermarkDelaySeconds),
       isOwn: dataset.job.delaySeconds !== undefined,
       round,
-      isBoundByRate: round > wantedPauseSeconds(dataset.job, plan.freshness),
+      isBoundByRate: round > wantedPauseSeconds(dataset.job, plan.freshnessSeconds),
     };
   });
 }
 
 /** Seconds that a dataset may lag: its own delay, the pause between two requests, and the tolerance. */
 export function longestLagOf(dataset: Dataset, limits: LagLimits): number {
-  const { freshness, watermarkDelay, maxLagSeconds } = limits;
-  const tolerance = maxLagSeconds ?? Math.max(LONGEST_LAG_SECONDS, LONGEST_LAG_ROUNDS * freshness);
-  return tolerance + delayOf(dataset, watermarkDelay) + (dataset.job.everySeconds ?? 0);
+  const { freshnessSeconds, watermarkDelaySeconds, maxLagSeconds } = limits;
+  const tolerance = maxLagSeconds ?? Math.max(LONGEST_LAG_SECONDS, LONGEST_LAG_FACTOR * freshnessSeconds);
+  return tolerance + delayOf(dataset, watermarkDelaySeconds) + (dataset.job.everySeconds ?? 0);
 }
 
 /** The maximum age of the newest block, in seconds. */

@@ -45,7 +45,7 @@ interface StreamOf {
 
 const PRIORITY: Priority = 'repair';
 
-export /** Reads a span of a stream again, page by page, and compares every row with the stored one. */
+/** Reads a span of a stream again, page by page, and compares every row with the stored one. */
 async function compareSpan(
   context: CompareContext,
   { dataset, stream }: StreamOf,

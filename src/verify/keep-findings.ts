@@ -26,7 +26,7 @@ export interface CheckedStream {
 }
 
 /**
- * Stores what checks found, row by row, in run of what the same checks found there before. In seconds about which a
+ * Stores what checks found, row by row, in place of what the same checks found there before. In seconds about which a
  * check could say nothing, earlier findings stay.
  */
 export async function keepFindings(

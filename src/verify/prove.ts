@@ -1,3 +1,5 @@
+import { sql } from 'drizzle-orm';
+import * as z from 'zod';
 import type { Dataset } from '../dataset/dataset.ts';
 import { ownTablesOf } from '../tables/describe.ts';
 import type { RowSum } from '../write/compare-rows.ts';
@@ -18,8 +20,10 @@ import { certifiedOf, rowsReadBy, toChecked, type Verified, verifyRange } from '
 import { SECOND_READING } from './checks/every-check.ts';
 import { spansOf } from './checks/check.ts';
 import { scopeOf } from '../dataset/job.ts';
-import type { Session } from '../postgres/database.ts';
-import { closeDays } from '../ledger/stored-coverage.ts';
+import { type Database, oneValue, type Session, writeTransaction } from '../postgres/database.ts';
+import { bare, setExcluded } from '../postgres/sql.ts';
+import { coverage } from '../tables/etl/coverage.ts';
+import { closedDays } from '../tables/etl/verification.ts';
 import { DEEP } from '../ledger/stored-findings.ts';
 import { repairRange, withVerified, type RepairContext } from './repair.ts';
 
@@ -36,6 +40,49 @@ export interface DeepOptions {
   /** Share of the stored rows, from 0 to 1. */
   readonly share: number;
   readonly random: () => number;
+}
+
+interface ProveOptions extends DeepOptions {
+  readonly range: Range;
+  readonly repair: boolean;
+}
+
+export interface Proof {
+  readonly reports: readonly Verified[];
+  /** How much of each table was compared with the source; empty without a deep comparison. */
+  readonly compared: readonly ComparedTable[];
+  /** True if fewer rows were compared than requested. */
+  readonly isShort: boolean;
+}
+
+/** Verifies a range, compares a share of it and repairs it, as requested. Then it closes days that are complete. */
+export async function proveRange(context: RepairContext, options: ProveOptions): Promise<Proof> {
+  const { datasets, range, share, repair, random } = options;
+  const first = await verifyRange(context, datasets, range);
+  let reports: readonly Verified[] = first;
+  let compared: readonly ComparedTable[] = [];
+  if (share > 0) {
+    ({ reports, tables: compared } = await checkDeep(context, reports, { datasets, share, random }));
+    reports = await withVerified(context, reports);
+  }
+  // A finding of an earlier comparison may be resolved now: then the checks prove these seconds, and those that depend
+  // on them.
+  if (share > 0 && first.some(({ findings }) => findings.some(({ check }) => check === DEEP)))
+    reports = withDeep(await verifyRange(context, datasets, range), reports);
+  if (repair) ({ reports } = await repairRange(context, datasets, range, reports));
+  await closeDays(context.database, range);
+  const isShort = compared.some((table) => table.compared < Math.floor(share * table.stored));
+  return { reports, compared, isShort };
+}
+
+/** Reports with the results of an earlier comparison added. */
+function withDeep(reports: readonly Verified[], compared: readonly Verified[]): Verified[] {
+  return reports.map((report) => {
+    const { dataset, scope } = report.stream;
+    const before = compared.find(({ stream }) => stream.dataset === dataset && stream.scope === scope);
+    const deep = before?.checks.filter(({ check }) => check === DEEP) ?? [];
+    return { ...report, checks: [...report.checks, ...deep] };
+  });
 }
 
 /**
@@ -216,45 +263,43 @@ function cut(range: Range, seconds: ReadonlyMap<number, RowSum>, most: number) {
   return [...slices, { span: { from, to: range.to }, rows: held }];
 }
 
-interface ProveOptions extends DeepOptions {
-  readonly range: Range;
-  readonly repair: boolean;
+const OpenDay = z.object({ relation: z.string(), day: z.string() });
+type OpenDay = z.infer<typeof OpenDay>;
+
+/** Open days of reports on which every dataset that feeds them has its highest grade. */
+const CERTAIN = sql`
+  from etl.open_days d join (
+    select relation, array_agg(dataset) as streams from etl.feeds
+    where relation in (select * from etl.reports_by_day()) group by relation) r using (relation)
+  where etl.is_certain(r.streams, d.starts, d.ends)`;
+
+/** Stores the sums of days that touch a range and are certain, for every report by day. Returns the number of days. */
+export async function closeDays(database: Database, { from, to }: Range): Promise<number> {
+  const days = await database.rows(
+    sql`
+      select d.relation, d.day::text as day ${CERTAIN} and d.ends > to_timestamp(${from}) and d.starts < to_timestamp(${to})
+      order by d.day desc, d.relation`,
+    OpenDay,
+  );
+  let closed = 0;
+  for (const day of days) if (await closeDay(database, day)) closed += 1;
+  return closed;
 }
 
-export interface Proof {
-  readonly reports: readonly Verified[];
-  /** How much of each table was compared with the source; empty without a deep comparison. */
-  readonly compared: readonly ComparedTable[];
-  /** True if fewer rows were compared than requested. */
-  readonly isShort: boolean;
-}
-
-/** Verifies a range, compares a share of it and repairs it, as requested. Then it closes days that are complete. */
-export async function proveRange(context: RepairContext, options: ProveOptions): Promise<Proof> {
-  const { datasets, range, share, repair, random } = options;
-  const first = await verifyRange(context, datasets, range);
-  let reports: readonly Verified[] = first;
-  let compared: readonly ComparedTable[] = [];
-  if (share > 0) {
-    ({ reports, tables: compared } = await checkDeep(context, reports, { datasets, share, random }));
-    reports = await withVerified(context, reports);
-  }
-  // A finding of an earlier comparison may be resolved now: then the checks prove these seconds, and those that depend
-  // on them.
-  if (share > 0 && first.some(({ findings }) => findings.some(({ check }) => check === DEEP)))
-    reports = withDeep(await verifyRange(context, datasets, range), reports);
-  if (repair) ({ reports } = await repairRange(context, datasets, range, reports));
-  await closeDays(context.database, range);
-  const isShort = compared.some((table) => table.compared < Math.floor(share * table.stored));
-  return { reports, compared, isShort };
-}
-
-/** Reports with the results of an earlier comparison added. */
-function withDeep(reports: readonly Verified[], compared: readonly Verified[]): Verified[] {
-  return reports.map((report) => {
-    const { dataset, scope } = report.stream;
-    const before = compared.find(({ stream }) => stream.dataset === dataset && stream.scope === scope);
-    const deep = before?.checks.filter(({ check }) => check === DEEP) ?? [];
-    return { ...report, checks: [...report.checks, ...deep] };
+/** False if the day changed before or while it was summed up. */
+async function closeDay(database: Database, { relation, day }: OpenDay): Promise<boolean> {
+  const { relation: name, day: date, definition } = closedDays;
+  const digest = sql`md5(pg_get_viewdef(${`etl.open_${relation}`}::regclass))`;
+  const isBegun = await writeTransaction(database, async (session) => {
+    // Waits for commits in progress, which do not see the new row. Later commits do.
+    await session.run(sql`lock table ${coverage} in share mode`);
+    return session.run(sql`
+      insert into ${closedDays} (${bare(name, date, definition)})
+      select d.relation, d.day, ${digest} ${CERTAIN} and d.relation = ${relation} and d.day = ${day}
+      on conflict (${bare(name, date)}) do update set ${setExcluded(definition)}`);
   });
+  if (isBegun === 0) return false;
+  return (
+    (await oneValue(database, sql`select etl.keep_day(${relation}, ${day})`, z.boolean().nullable())) === true
+  );
 }

@@ -38,7 +38,7 @@ export interface RepairContext extends VerifyContext, FillContext {
   readonly watermark: number;
   readonly owner: string;
   /** Minimum number of seconds between two attempts at a hole that cannot be filled. */
-  readonly leastPause: number;
+  readonly leastPauseSeconds: number;
   /** If true, holes are tried at once, even those that wait after failed attempts. */
   readonly ignorePauses: boolean;
 }
@@ -208,7 +208,7 @@ function reopeningOf(
     owner,
     holes: holes.flatMap((hole) => zonesOf(hole, watermark)),
     surplus: surplusOf(jobs, dataset, findings, holes),
-    wrong: Object.entries(dataset.job.tables).map(([name, table]) => ({
+    tables: Object.entries(dataset.job.tables).map(([name, table]) => ({
       name,
       table,
       owner: ownersOf(name, jobs)[0]?.name ?? dataset.name,
@@ -253,7 +253,7 @@ async function refuseUnrepaired(context: RepairContext, { stream, findings }: Ve
   const known =
     stream.dataset === 'blocks' ? spansOf(findings.filter(({ outcome }) => outcome === 'known')) : [];
   const gaps = common(spansOf(lost), coverage).filter((gap) => common([gap], known).length === 0);
-  const pauseSeconds = context.leastPause;
+  const pauseSeconds = context.leastPauseSeconds;
   const keep = async (spans: readonly Range[], reason: RefusalReason, detail: string) => {
     for (const span of spans) await refuse(database, stream, span, { reason, detail, pauseSeconds });
   };
@@ -387,7 +387,7 @@ interface OpenCrawl {
 /** Builds the context of verification and repair from an open crawl. */
 export function createRepairContext(
   { context, planner, chain, owner }: OpenCrawl,
-  options: Pick<RepairContext, 'watermark' | 'leastPause' | 'ignorePauses' | 'jobs' | 'stop'>,
+  options: Pick<RepairContext, 'watermark' | 'leastPauseSeconds' | 'ignorePauses' | 'jobs' | 'stop'>,
 ): RepairContext {
   const { database, clock, api } = context;
   const source = createBlockSource(api, chain, options.stop.leaving);

@@ -77,7 +77,8 @@ export async function verifyRange(
   return reports.filter(({ dataset, covered }) => chosen.has(dataset.name) || covered.length > 0);
 }
 
-export function isProved({ verified }: Verified, range: Range): boolean {
+/** True if every second of the range has the dataset's grade. */
+export function isWhollyVerified({ verified }: Verified, range: Range): boolean {
   return verified.length === 1 && verified[0]?.from === range.from && verified[0].to === range.to;
 }
 
@@ -260,8 +261,7 @@ export async function runStep(
     const example = `the database warned during the check: ${text}`;
     warned.push({ ...facts, kind: 'warning', outcome: 'open', spans: partsOf(stretch), count: 1, example });
   };
-  const look: CheckLook = (work) =>
-    onFastSnapshot(database, work, { onWarning: onWarning, signal: stop.finishing });
+  const look: CheckLook = (work) => onFastSnapshot(database, work, { onWarning, signal: stop.finishing });
   const result = await run(look);
   return { ...result, findings: [...result.findings, ...warned] };
 }

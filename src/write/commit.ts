@@ -224,7 +224,7 @@ function writePage(database: Database, byTable: readonly Lines[], commit: PageCo
     finish: (session, changed) =>
       answersOf([
         shortenLease(session, lease, done?.span.to ?? lease.span.from),
-        done === undefined ? Promise.resolve() : finish(session, commit, done, changed),
+        done === undefined ? Promise.resolve() : coverOrRefuse(session, commit, done, changed),
       ]),
   });
 }
@@ -267,7 +267,7 @@ async function changedSeconds(
   return first && last && { from: first.from, to: last.to };
 }
 
-async function finish(
+async function coverOrRefuse(
   session: Session,
   { lease: { stream }, again }: PageCommit,
   done: Done,

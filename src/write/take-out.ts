@@ -40,11 +40,11 @@ export interface Reopening {
   readonly surplus: readonly Doubtful[];
   /** Seconds of a table whose rows do not match the seal. The seal is broken, so that the reread rows count. */
   readonly unsealed: readonly Doubtful[];
-  /** Tables whose rows with a finding are removed: rereading restores them as the source has them. */
-  readonly wrong?: readonly WrongTable[];
+  /** Tables that are reread. Their rows with a finding are removed: rereading restores them as the source has them. */
+  readonly tables?: readonly RereadTable[];
 }
 
-interface WrongTable {
+interface RereadTable {
   readonly name: string;
   readonly table: Table;
   /** The dataset that the table belongs to. Its pages have every row of the table, in the row's own second. */
@@ -76,14 +76,14 @@ export function reopen(database: Database, reopening: Reopening): Promise<Lease[
 }
 
 async function takeOut(session: Session, opening: Reopening): Promise<void> {
-  const { stream, holes, surplus, unsealed, wrong = [] } = opening;
+  const { stream, holes, surplus, unsealed, tables = [] } = opening;
   const isHeld = isHeldByTraces(stream);
-  const emptied = [...surplus, ...wrong].map(({ table }) => table);
+  const emptied = [...surplus, ...tables].map(({ table }) => table);
   await lockTables(session, [...new Set([...emptied, ...(isHeld ? [traces] : [])].map(targetOf))], 'shared');
   for (const pass of [1, 0]) await subtractCoverage(session, { ...stream, pass }, holes);
   if (isHeld) await withdrawTraces(session, holes);
   for (const { table, span } of surplus) await emptySeconds(session, table, span);
-  for (const table of wrong) await removeWrong(session, opening, table);
+  for (const table of tables) await removeWrong(session, opening, table);
   for (const { table, span } of [...unsealed, ...surplus]) {
     await keepSealFindings(session, targetOf(table).name, span);
     await unseal(session, table, span);
@@ -106,7 +106,7 @@ async function emptySeconds(session: Session, table: Table, { from, to }: Range)
 async function removeWrong(
   session: Session,
   { stream, holes }: Reopening,
-  { name, table, owner }: WrongTable,
+  { name, table, owner }: RereadTable,
 ): Promise<void> {
   const target = targetOf(table);
   const isBroughtBack =

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { parseJson } from '../../src/api/read-response.ts';
-import { backfill } from '../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../src/crawl/streams/read-leases.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { readRecords } from '../../src/crawl/streams/page.ts';
 import { EtlError } from '../../src/errors.ts';
@@ -71,7 +71,7 @@ test('a page with arbitrary values is committed whole or not at all', async () =
       try {
         const readable = { range: SPAN, watermark: SPAN.to + 100_000 };
         const context = withBelievingLimits(crawl.context);
-        await backfill({ ...crawl, context, datasets, readable, stop: never }).catch((error: unknown) => {
+        await fillRange({ ...crawl, context, datasets, readable, stop: never }).catch((error: unknown) => {
           expect(error).toBeInstanceOf(EtlError);
         });
         const [row] = await store.database.rows(

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { backfill } from '../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../src/crawl/streams/read-leases.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
 import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { actionTypes } from '../../jobs/actions.ts';
@@ -42,7 +42,7 @@ async function crawl(names: readonly string[], into = store) {
     const wanted = { from: 0, to: opened.chain.last.utime };
     const readable = await findReadablePart({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
     const datasets = await datasetsNamed(...names);
-    const missing = await backfill({ ...opened, datasets, readable, stop: never });
+    const missing = await fillRange({ ...opened, datasets, readable, stop: never });
     return { missing, range: readable.range! };
   } finally {
     await opened.close();

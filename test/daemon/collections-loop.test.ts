@@ -71,7 +71,7 @@ test('the daemon reads collections next to its streams, with the lowest priority
   const finishing = new AbortController();
   const stop: Stop = { finishing: finishing.signal, leaving: new AbortController().signal };
   // The first round reads nothing of the newest minutes.
-  const config = { since: '-400s', watermarkDelay: 4, freshness: 3, rps: 200 };
+  const config = { since: '-400s', watermarkDelaySeconds: 4, freshnessSeconds: 3, rps: 200 };
   const crawl = await openTestCrawl(store, simulator.url, { stop, config });
   const all = await loadDatasets();
   const { collections } = splitKinds(chooseDatasets(['jetton_masters', 'shard_states'], all));

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { runDaemon } from '../../src/daemon/daemon.ts';
 import { readWanted } from '../../src/ledger/stored-coverage.ts';
-import { readSavedWatermark } from '../../src/ledger/stored-settings.ts';
+import { readSetting } from '../../src/ledger/stored-settings.ts';
 import { systemClock, type Clock } from '../../src/clock.ts';
 import { AuthError } from '../../src/errors.ts';
 import { lengthOf } from '../../src/range.ts';
@@ -21,7 +21,7 @@ describe('the daemon', () => {
     await serve({});
     const began = Math.floor(Date.now() / 1000);
     const lag = async () => {
-      const mark = await readSavedWatermark(live.database());
+      const mark = await readSetting(live.database(), 'watermark');
       return (mark?.headUtime ?? Infinity) - (await endOf('transactions'));
     };
     const lastCovered = async () => await endOf('transactions');
@@ -99,7 +99,7 @@ describe('the daemon', () => {
       return isRefused || (began && path === '/api/v3/masterchainInfo') ? refusal : undefined;
     };
     await serve({ before }, 2.3);
-    const config = { since: '-2h', watermarkDelay: DELAY, freshness: 1, rps: 200 };
+    const config = { since: '-2h', watermarkDelaySeconds: DELAY, freshnessSeconds: 1, rps: 200 };
     const crawl = await openTestCrawl(live.store(), live.simulator().url, { config });
     const datasets = await datasetsNamed('blocks', 'transactions');
     // A clock on which each pause between attempts takes two minutes.

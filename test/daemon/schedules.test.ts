@@ -50,7 +50,7 @@ const position = {
 };
 const daemonWith = (text: string) => {
   const schedules = parseSchedules(text);
-  return { ...crawl, datasets, config: testConfig({ schedules, watermarkDelay: 10 }), stop: never };
+  return { ...crawl, datasets, config: testConfig({ schedules, watermarkDelaySeconds: 10 }), stop: never };
 };
 const coverageOf = (name: string) =>
   readCoverage(store.database, streamOf(datasets.find((dataset) => dataset.name === name)!));

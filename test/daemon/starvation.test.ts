@@ -83,8 +83,8 @@ thorough('no loop of the daemon waits for the end of another, however much each 
   const stop: Stop = { finishing: finishing.signal, leaving: new AbortController().signal };
   const config = testConfig({
     since: 'first',
-    watermarkDelay: 4,
-    freshness: 1,
+    watermarkDelaySeconds: 4,
+    freshnessSeconds: 1,
     rps: RPS,
     lake,
     choices: { accounts: 'seen', bocs: false },

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import { systemClock } from '../../src/clock.ts';
-import { backfill } from '../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
@@ -44,7 +44,7 @@ beforeAll(async () => {
     delaySeconds: 0,
     signal: never.leaving,
   });
-  await backfill({ ...crawl, context: counted, datasets, readable, stop: never });
+  await fillRange({ ...crawl, context: counted, datasets, readable, stop: never });
   for (const { name } of datasets)
     await keepWanted(store.database, name, { since: now - 900, chosen: 'test' });
   const head = { headSeqno: chain.last.seqno, headUtime: chain.last.utime };

@@ -2,11 +2,11 @@ import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
-import { backfill } from '../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../src/crawl/streams/read-leases.ts';
 import { streamOf } from '../../src/crawl/streams/planner.ts';
 import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
-import { readSavedWatermark } from '../../src/ledger/stored-settings.ts';
+import { readSetting } from '../../src/ledger/stored-settings.ts';
 import { takeDuty } from '../../src/ledger/leases.ts';
 import { WrongNetworkError } from '../../src/errors.ts';
 import { createWatermarkLeader } from '../../src/daemon/watermark-leader.ts';
@@ -101,7 +101,7 @@ test('a process on another network finds no watermark there, and leaves the poll
   await expect(leader.poll(never.leaving)).rejects.toThrow(WrongNetworkError);
   await endDuty();
   await expect(leader.poll(never.leaving)).rejects.toThrow(WrongNetworkError);
-  expect((await readSavedWatermark(store.database))?.utime).toBe(utime);
+  expect((await readSetting(store.database, 'watermark'))?.utime).toBe(utime);
   expect(await takeDuty(store.database, 'watermark', 'second', 30)).toBe(true);
 });
 
@@ -211,7 +211,7 @@ test('nothing is read above the head of a source that went back until it has cau
   const before = await leader.poll(never.leaving);
   const { database } = store;
   const range = { from: START + 100, to: before.utime };
-  await backfill({
+  await fillRange({
     ...crawl,
     datasets: [dataset!],
     readable: { range, watermark: before.utime },

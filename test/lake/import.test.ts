@@ -6,7 +6,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { readDue } from '../../src/ledger/stored-coverage.ts';
-import { isProved, type Verified } from '../../src/verify/verify.ts';
+import { isWhollyVerified, type Verified } from '../../src/verify/verify.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { datasetsNamed, openTestCrawl } from '../support/crawl.ts';
@@ -83,7 +83,7 @@ async function verify(store: TestStore): Promise<{ range: CrawledStore['span']; 
 }
 
 const provedOf = ({ range, found }: Awaited<ReturnType<typeof verify>>): boolean[] =>
-  found.map((one) => isProved(one, range));
+  found.map((one) => isWhollyVerified(one, range));
 
 describe('an empty database that is filled from a lake', () => {
   test('has the same rows and coverage, and nothing is verified until verify proves it', async () => {

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { backfill } from '../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import type { CrawlContext } from '../../src/crawl/crawl-context.ts';
 import { withBelievingLimits } from '../support/believing-limits.ts';
@@ -46,7 +46,7 @@ async function crawl(
     const readable = await findReadablePart({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
     const datasets = await datasetsNamed(...DATASETS);
     expect(
-      await backfill({
+      await fillRange({
         ...opened,
         context: contextOf(opened.context),
         datasets,

@@ -27,7 +27,7 @@ async function run(rps: number) {
   const store = await openTestStore();
   const finishing = new AbortController();
   const stop = { finishing: finishing.signal, leaving: new AbortController().signal };
-  const config = { since: '-3h', watermarkDelay: DELAY, freshness: 15, rps };
+  const config = { since: '-3h', watermarkDelaySeconds: DELAY, freshnessSeconds: 15, rps };
   const crawl = await openTestCrawl(store, simulator.url, { stop, config });
   // The elector's events are served from a copy that lags: their delay differs.
   const datasets = await datasetsNamed('core');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Crawl } from '../../src/app/open-crawl.ts';
-import { backfill } from '../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { startSimulator, type SimulatorOptions } from '../support/simulator/simulator.ts';
@@ -53,7 +53,7 @@ async function costOf(name: string, page: number, network: SimulatorOptions): Pr
       },
     };
     const before = simulator.stats.total;
-    expect(await backfill({ ...crawl, context, datasets, readable, stop: never })).toEqual(new Map());
+    expect(await fillRange({ ...crawl, context, datasets, readable, stop: never })).toEqual(new Map());
     return { rows, requests: simulator.stats.total - before };
   } finally {
     await crawl.close();

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { backfill } from '../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../src/crawl/streams/read-leases.ts';
 import { datasetsNamed, never, openTestCrawl } from '../support/crawl.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';
@@ -46,7 +46,7 @@ async function readTogether(count: number) {
     });
   const readable = { range: { from: START, to: START + SECONDS }, watermark: simulator.headTime };
   const missing = await Promise.all(
-    crawls.map((crawl) => backfill({ ...crawl, datasets, readable, stop: never })),
+    crawls.map((crawl) => fillRange({ ...crawl, datasets, readable, stop: never })),
   );
   expect(missing).toEqual(crawls.map(() => new Map()));
   await looking;

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { actionTypes } from '../../jobs/actions.ts';
-import { backfill } from '../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import type { Range } from '../../src/range.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
@@ -103,7 +103,7 @@ test.each(CASES)(
         delaySeconds: 0,
         signal: never.leaving,
       });
-      expect(await backfill({ ...crawl, datasets, readable, stop: never })).toEqual(new Map());
+      expect(await fillRange({ ...crawl, datasets, readable, stop: never })).toEqual(new Map());
       const { from, to } = readable.range!;
       const rows = await store.database.rows(
         sql`select ${sql.raw(family.id)} as id from ${sql.raw(`ton.${family.name}`)}

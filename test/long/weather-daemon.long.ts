@@ -6,7 +6,7 @@ import { systemClock, type Clock } from '../../src/clock.ts';
 import { streamOf } from '../../src/crawl/streams/planner.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
-import { readSavedWatermark } from '../../src/ledger/stored-settings.ts';
+import { readSetting } from '../../src/ledger/stored-settings.ts';
 import type { Range } from '../../src/range.ts';
 import type { Stop } from '../../src/stop.ts';
 import { datasetsNamed, openTestCrawl, testConfig } from '../support/crawl.ts';
@@ -40,10 +40,13 @@ async function follow(
   return begin(clock);
 }
 
-async function begin(clock: Partial<Clock> = {}, freshness = 5): Promise<readonly Record<string, unknown>[]> {
+async function begin(
+  clock: Partial<Clock> = {},
+  freshnessSeconds = 5,
+): Promise<readonly Record<string, unknown>[]> {
   const finishing = new AbortController();
   const stop: Stop = { finishing: finishing.signal, leaving: new AbortController().signal };
-  const config = { since: 'first', watermarkDelay: DELAY, freshness, rps: 200 };
+  const config = { since: 'first', watermarkDelaySeconds: DELAY, freshnessSeconds, rps: 200 };
   const crawl = await openTestCrawl(store, simulator.url, { stop, config, maxAttempts: 2 });
   const { logger, records } = keptLog();
   const context = { ...crawl.context, logger, clock: { ...systemClock, ...clock } };
@@ -158,7 +161,7 @@ test('a block that comes late while no process polls is not lost, although most 
   Object.assign(simulator.faults, { stale: 0.9, staleSeconds: DELAY });
   // Our own clock hardly moves: the servers lack the block until the head has moved.
   await begin({ ...faster(20), monotonic: () => systemClock.monotonic() / 10 }, 0.2);
-  const polls = async () => (await readSavedWatermark(store.database))?.polls ?? [];
+  const polls = async () => (await readSetting(store.database, 'watermark'))?.polls ?? [];
   const passes = async () => (await polls()).some(({ utime }) => utime > second - 50);
   await expect.poll(passes, { interval: 100 }).toBe(true);
   // Of polls that see the same head one is stored.

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Crawl } from '../../src/app/open-crawl.ts';
-import { backfill } from '../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../src/crawl/streams/read-leases.ts';
 import { promoteTables } from '../../src/migrate/promote.ts';
 import { UsageError, WrongDatabaseError } from '../../src/errors.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
@@ -24,7 +24,7 @@ beforeAll(async () => {
   crawl = await openTestCrawl(source, simulator.url);
   const datasets = await datasetsNamed('blocks', 'transactions', 'traces', 'actions');
   const readable = { range: whole, watermark: whole.to + 90_000 };
-  await backfill({ ...crawl, datasets, readable, stop: never });
+  await fillRange({ ...crawl, datasets, readable, stop: never });
   await source.database.script(`
     delete from etl.stable_jettons;
     insert into etl.stable_jettons values ('0:${'A'.repeat(64)}', 'USDX', 6);
@@ -95,7 +95,7 @@ describe('promote', () => {
     const other = await openTestCrawl(target, simulator.url);
     const datasets = await datasetsNamed('blocks', 'transactions');
     const readable = { range: { from: whole.from, to: whole.to + 60 }, watermark: whole.to + 90_000 };
-    const missing = await backfill({ ...other, datasets, readable, stop: never });
+    const missing = await fillRange({ ...other, datasets, readable, stop: never });
     await other.close();
     expect([...missing]).toEqual([]);
     expect((simulator.stats.byPath.get('/api/v3/transactions') ?? 0) - before).toBeLessThanOrEqual(2);

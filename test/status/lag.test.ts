@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { namingOf, restingLagsOf } from '../../src/status/report.ts';
 import { datasetsNamed } from '../support/crawl.ts';
-import { pollLagOf } from '../../src/dataset/tail-pace.ts';
+import { pollLagOf } from '../../src/crawl/tail-pace.ts';
 
 test('the delay of the chain is measured by the newest block of the polls that first saw a second registered', () => {
   expect(namingOf([])).toBe(null);
@@ -19,7 +19,7 @@ test('the delay of the chain is measured by the newest block of the polls that f
 
 test('the next poll and the next round are bounded by what may be late, and by the rate if it leaves no room for more', async () => {
   const datasets = await datasetsNamed('blocks', 'transactions', 'validator_events');
-  const plan = { freshness: 5, watermarkDelay: 30 };
+  const plan = { freshnessSeconds: 5, watermarkDelaySeconds: 30 };
   expect(pollLagOf({ ...plan, rps: 25 })).toEqual({ seconds: 2, isBoundByRate: false });
   expect(pollLagOf({ ...plan, rps: 1 })).toMatchObject({ isBoundByRate: true });
   expect(restingLagsOf(datasets, { ...plan, rps: 25 })).toMatchObject([

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { Choices } from '../../src/settings/config.ts';
-import { backfill } from '../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { readCollections } from '../../src/crawl/collections/read-collections.ts';
 import { noTurns } from '../../src/crawl/collections/walk-context.ts';
@@ -63,7 +63,7 @@ export async function readStreamsOf(
     delaySeconds: 0,
     signal: never.leaving,
   });
-  await backfill({ ...crawl, datasets: await datasetsNamed(...names), readable, stop: never });
+  await fillRange({ ...crawl, datasets: await datasetsNamed(...names), readable, stop: never });
   await crawl.close();
 }
 

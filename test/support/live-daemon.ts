@@ -49,7 +49,7 @@ export function useLiveDaemon() {
     runUntil: async (since: string, until: () => Promise<boolean>, logger = silent): Promise<void> => {
       const finishing = new AbortController();
       const stop: Stop = { finishing: finishing.signal, leaving: new AbortController().signal };
-      const config = { since, watermarkDelay: DELAY, freshness: 3, rps: 200 };
+      const config = { since, watermarkDelaySeconds: DELAY, freshnessSeconds: 3, rps: 200 };
       const crawl = await openTestCrawl(store, simulator.url, { stop, config, maxAttempts: 2, logger });
       const datasets = await datasetsNamed('blocks', 'transactions');
       const over = new AbortController();

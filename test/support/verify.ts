@@ -5,7 +5,7 @@ import type { Crawl } from '../../src/app/open-crawl.ts';
 import type { Config } from '../../src/settings/config.ts';
 import { releaseLease } from '../../src/ledger/leases.ts';
 import { reopen, type Reopening } from '../../src/write/take-out.ts';
-import { backfill } from '../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../src/crawl/streams/read-leases.ts';
 import { findReadablePart, type ReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
@@ -37,14 +37,14 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
   const jobs = await loadJobs();
   const owner = `test/${randomBytes(3).toString('hex')}`;
   const watermark = crawl.chain.last.utime;
-  const options = { jobs, stop: never, watermark, leastPause: 0, ignorePauses: false };
+  const options = { jobs, stop: never, watermark, leastPauseSeconds: 0, ignorePauses: false };
   const context: RepairContext = createRepairContext({ ...crawl, owner }, options);
   return {
     context,
     readable: (wanted = { from: 0, to: crawl.chain.last.utime }) =>
       findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: never.leaving }),
     async cover(datasets, readable) {
-      await backfill({ ...crawl, datasets, readable, stop: never });
+      await fillRange({ ...crawl, datasets, readable, stop: never });
       return readable.range!;
     },
     async readAgain(datasets, range) {
@@ -53,7 +53,7 @@ export async function openProof(store: TestStore, crawl: Crawl): Promise<Proof> 
         sql`update etl.refused set retry_at = retry_at - interval '3 days' where pass = 1`,
       );
       const readable = { range, watermark: range.to + 200_000 };
-      await backfill({ ...crawl, datasets, readable, stop: never, again: true });
+      await fillRange({ ...crawl, datasets, readable, stop: never, again: true });
     },
     verify: (datasets, range) => verifyRange(context, datasets, range),
     repair: (datasets, range, found) => repairRange(context, datasets, range, found),

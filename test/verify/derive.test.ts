@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Crawl } from '../../src/app/open-crawl.ts';
-import { backfill } from '../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../src/crawl/streams/read-leases.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { readCoverage } from '../../src/ledger/stored-coverage.ts';
 import type { Range } from '../../src/range.ts';
@@ -37,7 +37,7 @@ const asked = () => simulator.stats.requests.filter(({ path }) => path === '/api
 async function cover(datasets: readonly Dataset[]): Promise<void> {
   const readable = { range, watermark: range.to };
   const derived = { dataset: 'transactions', derive };
-  const missing = await backfill({ ...crawl, datasets, readable, derived, stop: never });
+  const missing = await fillRange({ ...crawl, datasets, readable, derived, stop: never });
   expect(missing).toEqual(new Map());
 }
 

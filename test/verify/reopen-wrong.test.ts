@@ -34,7 +34,7 @@ test('a wrong row is deleted only with the coverage of its second', async () => 
     openHoles(store, {
       stream: STREAM,
       holes: [{ from: end, to: end + 1 }],
-      wrong: [{ name: 'transactions', table: transactions, owner: 'transactions' }],
+      tables: [{ name: 'transactions', table: transactions, owner: 'transactions' }],
     });
   const isStored = () => store.database.run(sql`select from ton.transactions where hash = ${hash}`);
   await reopen();

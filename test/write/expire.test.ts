@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Crawl } from '../../src/app/open-crawl.ts';
 import { systemClock } from '../../src/clock.ts';
-import { backfill } from '../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../src/crawl/streams/read-leases.ts';
 import { streamOf } from '../../src/crawl/streams/planner.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { floorsOf, prune, findExpired } from '../../src/write/take-out.ts';
@@ -57,7 +57,7 @@ beforeAll(async () => {
   crawl = await openTestCrawl(store, simulator.url, { config: { partition: 'day' } });
   jobs = await loadJobs();
   datasets = await datasetsNamed('blocks', 'transactions', 'traces', 'jetton_transfers');
-  await backfill({ ...crawl, datasets, readable, stop: never });
+  await fillRange({ ...crawl, datasets, readable, stop: never });
   for (const { name } of datasets) await keepWanted(store.database, name, { since: START, chosen: 'test' });
 });
 afterAll(async () => {
@@ -184,14 +184,14 @@ describe('retention', () => {
     expect(await readVerified(store.database, stream)).toEqual([{ from: floor, to: END }]);
     expect((await readWanted(store.database)).get('transactions')).toBe(floor);
     const before = simulator.stats.total;
-    const missing = await backfill({ ...crawl, datasets, readable, stop: never });
+    const missing = await fillRange({ ...crawl, datasets, readable, stop: never });
     expect([...missing]).toEqual([]);
     expect(simulator.stats.total).toBe(before);
   });
 
   test('writes no expired rows, even if they come with traces', async () => {
     await store.database.run(sql`delete from etl.coverage where dataset = 'traces'`);
-    await backfill({ ...crawl, datasets, readable, stop: never });
+    await fillRange({ ...crawl, datasets, readable, stop: never });
     expect(await coverageOf('traces')).toEqual([whole]);
     expect(await oldest('traces')).toBeLessThan(START + DAY);
     expect(await oldest('transactions')).toBeGreaterThanOrEqual(START + 2 * DAY);
@@ -289,7 +289,7 @@ describe('retention that depends on a lake', () => {
     await rm(join(lake, 'blocks'), { recursive: true });
     await keep('one');
     expect(await days()).toHaveLength(4);
-    await backfill({ ...crawl, datasets, readable, stop: never });
+    await fillRange({ ...crawl, datasets, readable, stop: never });
     await keep('one');
     expect(await days()).toHaveLength(5);
   });

@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { openCrawl } from '../../src/app/open-crawl.ts';
 import { openStore } from '../../src/app/open-store.ts';
 import { readConfig } from '../../src/settings/config.ts';
-import { backfill } from '../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../src/crawl/streams/read-leases.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../src/dataset/dataset.ts';
 import { createLogger } from '../../src/logger.ts';
@@ -57,7 +57,7 @@ const crawl = await openCrawl({
   logger,
   stop,
   baseUrl: order.api,
-  budget: (plan) => (order.rps === undefined ? unlimited : plan),
+  budget: (shared) => (order.rps === undefined ? unlimited : shared),
 });
 const { stats, inFlight } = crawl.context.api;
 const sent: { readonly at: number; readonly requests: number }[] = [];
@@ -79,7 +79,7 @@ const blocks = monitorEventLoopDelay({ resolution: 2 });
 blocks.enable();
 const start = performance.now();
 const cpu = process.cpuUsage();
-const missing = await backfill({
+const missing = await fillRange({
   ...crawl,
   datasets,
   stop,

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { openCrawl } from '../../src/app/open-crawl.ts';
 import { readConfig } from '../../src/settings/config.ts';
-import { backfill } from '../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../src/crawl/streams/readable-part.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { formatTable } from '../../src/commands/table.ts';
@@ -113,7 +113,7 @@ async function ours(
     delaySeconds: 0,
     signal: never,
   });
-  await backfill({ ...crawl, datasets, readable, stop });
+  await fillRange({ ...crawl, datasets, readable, stop });
   const seconds = (performance.now() - start) / 1000;
   const span = readable.range ?? { from: START, to: START };
   const { requests, refused } = crawl.context.api.stats;

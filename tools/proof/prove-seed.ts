@@ -10,7 +10,7 @@ import type { ApiRequest } from '../../src/simulator/http/api.ts';
 import { Random } from '../../src/simulator/random.ts';
 import { startSimulator, type Simulator } from '../../test/support/simulator/simulator.ts';
 import { describeFinding } from '../../src/verify/checks/check.ts';
-import type { Verified } from '../../src/verify/verify.ts';
+import { isWhollyVerified, type Verified } from '../../src/verify/verify.ts';
 import { datasetsNamed, openTestCrawl } from '../../test/support/crawl.ts';
 import type { TestStore } from '../../test/support/database/database.ts';
 import { openProof, type Proof } from '../../test/support/verify.ts';
@@ -108,7 +108,7 @@ async function prove(run: Run): Promise<Outcome> {
     seed,
     target: injection.target,
     ...judge(first, crawled, before),
-    healed: last.every((report) => isProved(report, range)) && wrongSeconds(after) === 0,
+    healed: last.every((report) => isWhollyVerified(report, range)) && wrongSeconds(after) === 0,
     falselyVerified:
       falselyVerified(first, before) + falselyVerified(reports, after) + falselyVerified(last, after),
     left: last.flatMap(({ findings, missing }) => [
@@ -176,10 +176,6 @@ function nothing(kind: string, seed: number): Outcome {
     left: [],
     requests: [0, 0, 0],
   };
-}
-
-function isProved({ verified }: Verified, range: Range): boolean {
-  return verified.length === 1 && verified[0]?.from === range.from && verified[0].to === range.to;
 }
 
 /** Seconds that are reported as verified and differ from the truth. */

@@ -4,7 +4,7 @@ import type { Database, Session } from '../../postgres/database.ts';
 import { claimLeases, findFree, readOthers, type Lease } from '../../ledger/leases.ts';
 import type { Priority } from '../../budget/request-budget.ts';
 import { HOUR, intersect, type Range, lengthOf } from '../../range.ts';
-import { SECOND_READING_SECONDS } from '../../dataset/tail-pace.ts';
+import { SECOND_READING_SECONDS } from '../tail-pace.ts';
 import { readPools } from '../../ledger/subjects.ts';
 import { readFloors, type Floors } from '../../ledger/stored-settings.ts';
 
@@ -13,6 +13,7 @@ export interface Want {
   readonly dataset: Dataset;
   readonly stream: Stream;
   readonly zones: readonly (readonly Range[])[];
+  /** With `repair`, what is read overwrites the stored rows, because some of them are wrong. */
   readonly priority: Priority;
 }
 

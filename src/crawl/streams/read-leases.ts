@@ -165,7 +165,7 @@ export interface CrawlOptions {
 }
 
 /** Covers a range once. Returns the ranges that are still missing, by dataset. */
-export async function backfill(options: CrawlOptions): Promise<ReadonlyMap<string, readonly Range[]>> {
+export async function fillRange(options: CrawlOptions): Promise<ReadonlyMap<string, readonly Range[]>> {
   const { context, datasets, derived, readable, stop } = options;
   const { range, watermark } = readable;
   if (range === undefined) return new Map();

@@ -36,11 +36,11 @@ export interface LeaseReading extends Assignment {
   readonly idleReaders: IdleReaders;
 }
 
-/** A page that failed although the server serves others. */
-interface Doubt {
+/** Smaller parts that are requested because a page failed although the server serves others. */
+interface Narrowed {
   /** The rows that are not served lie before this second, as far as is known. */
   readonly until: number;
-  /** End of the requested seconds. */
+  /** End of the seconds that are requested now. */
   readonly to: number;
 }
 
@@ -62,7 +62,7 @@ interface LeaseProgress {
   /** Decides whether a short page may have been cut. */
   readonly trust: SpanTrust;
   /** Set while smaller parts are requested because a page was not served. */
-  readonly doubt?: Doubt | undefined;
+  readonly narrowed?: Narrowed | undefined;
   /** Number of seconds that were skipped because some rows are not served: in total, and since the last row. */
   readonly passed: { readonly all: number; readonly inRow: number };
   /** Totals of this lease, for the log. */
@@ -130,11 +130,11 @@ async function narrow(
   failure: EtlError,
 ): Promise<LeaseProgress> {
   const { from, to } = progress.held.span;
-  const { doubt } = progress;
-  if (doubt === undefined && !(await servesElsewhere(context, reading, progress.held.span))) throw failure;
+  const { narrowed } = progress;
+  if (narrowed === undefined && !(await servesElsewhere(context, reading, progress.held.span))) throw failure;
   // The seconds that the failed page may have held.
   const likely = Math.ceil(2 * (context.tuning(reading.dataset).density.pageSeconds() ?? Infinity));
-  const until = doubt?.to ?? Math.min(to, from + likely);
+  const until = narrowed?.to ?? Math.min(to, from + likely);
   if (until - from > 1) return halve(context, reading, progress, until);
   return passSecond(context, reading, progress, failure);
 }
@@ -157,7 +157,7 @@ function halve(
     newAfter: undefined,
     waiting: [],
     trust: context.tuning(dataset).limits.openSpan(part),
-    doubt: isBehind ? undefined : { until, to: end },
+    narrowed: isBehind ? undefined : { until, to: end },
   };
 }
 
@@ -183,7 +183,7 @@ async function passSecond(
   const { pages } = served;
   await write(context, reading.network, toCommitOfSecond(reading, held, { second, pages, why }));
   const left = { ...held, span: { from: second.to, to: held.span.to } };
-  const { until = second.to } = served.isWhole ? (progress.doubt ?? {}) : {};
+  const { until = second.to } = served.isWhole ? (progress.narrowed ?? {}) : {};
   return halve(context, reading, { ...progress, held: left, passed }, until);
 }
 
@@ -283,9 +283,9 @@ async function advance(
   reading: LeaseReading,
   progress: LeaseProgress,
 ): Promise<LeaseProgress> {
-  const { doubt, cursor } = progress;
-  if (doubt !== undefined)
-    return cursor === undefined ? halve(context, reading, progress, doubt.until) : progress;
+  const { narrowed, cursor } = progress;
+  if (narrowed !== undefined)
+    return cursor === undefined ? halve(context, reading, progress, narrowed.until) : progress;
   return cursor === undefined ? progress : await shorten(context, reading, progress);
 }
 
@@ -322,7 +322,7 @@ async function shorten(
 async function fetchPage(
   { api, lts, tuning }: CrawlContext,
   { dataset, lease, priority, stop, network }: LeaseReading,
-  { held, cursor, trust, doubt, passed }: LeaseProgress,
+  { held, cursor, trust, narrowed, passed }: LeaseProgress,
   flight: Flight,
 ): Promise<FetchedPage | undefined> {
   const { size: pageSize, limits } = tuning(dataset);
@@ -330,7 +330,7 @@ async function fetchPage(
   const { stream } = lease;
   const toWrite = needsWholeSeconds({ dataset, stream }) ? undefined : held.span;
   try {
-    const attemptsInDoubt = doubt === undefined && passed.all === 0 ? undefined : ATTEMPTS_IN_DOUBT;
+    const attemptsInDoubt = narrowed === undefined && passed.all === 0 ? undefined : ATTEMPTS_IN_DOUBT;
     const paging = { dataset, stream, cursor, size, trust, toWrite };
     const sending = { priority, flight, signal: stop.leaving, attemptsInDoubt };
     const page = await askPage({ api, lts, network }, { ...paging, ...sending });

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { describe, expect, test } from 'vitest';
 import { coverStreams } from '../../../src/backfill/run-backfill.ts';
-import { backfill } from '../../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../../src/crawl/streams/read-leases.ts';
 import { streamOf } from '../../../src/crawl/streams/planner.ts';
 import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { readCoverage } from '../../../src/ledger/stored-coverage.ts';
@@ -28,7 +28,7 @@ async function crawl(names: string[], rps = 1000): Promise<Range> {
   try {
     const wanted = { from: 0, to: opened.chain.last.utime };
     const readable = await findReadablePart({ ...opened, wanted, delaySeconds: 0, signal: never.leaving });
-    const missing = await backfill({ ...opened, datasets, readable, stop: never });
+    const missing = await fillRange({ ...opened, datasets, readable, stop: never });
     expect(missing).toEqual(new Map());
     const range = readable.range!;
     for (const dataset of datasets)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, vi } from 'vitest';
-import { backfill } from '../../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../../src/crawl/streams/read-leases.ts';
 import { datasetsNamed, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
@@ -38,7 +38,7 @@ thorough(
       job: { ...job, paginator: { ...job.paginator, maxSize: PAGE } },
     }));
     const { inFlight, stats } = crawl.context.api;
-    const reading = backfill({
+    const reading = fillRange({
       ...crawl,
       datasets,
       readable: { range: { from: START, to: START + 1440 }, watermark: simulator.headTime },

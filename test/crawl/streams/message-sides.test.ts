@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { expect } from 'vitest';
 import * as z from 'zod';
-import { backfill } from '../../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { datasetsNamed, never, openTestCrawl } from '../../support/crawl.ts';
 import { openTestStore } from '../../support/database/database.ts';
@@ -60,7 +60,7 @@ thorough(
             delaySeconds: 0,
             signal: never.leaving,
           });
-          await backfill({
+          await fillRange({
             ...crawl,
             datasets: await datasetsNamed('transactions'),
             readable,

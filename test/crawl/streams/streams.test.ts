@@ -1,7 +1,7 @@
 import { sql, type SQL } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { backfill, readLeases } from '../../../src/crawl/streams/read-leases.ts';
+import { fillRange, readLeases } from '../../../src/crawl/streams/read-leases.ts';
 import { type Want, streamOf } from '../../../src/crawl/streams/planner.ts';
 import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { actionTypes } from '../../../jobs/actions.ts';
@@ -28,7 +28,7 @@ async function crawl(names: string[], options: SimulatorOptions): Promise<Range>
       delaySeconds: 0,
       signal: never.leaving,
     });
-    expect(await backfill({ ...opened, datasets, readable, stop: never })).toEqual(new Map());
+    expect(await fillRange({ ...opened, datasets, readable, stop: never })).toEqual(new Map());
     return readable.range!;
   } finally {
     await opened.close();

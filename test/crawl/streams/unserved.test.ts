@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { backfill } from '../../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../../src/crawl/streams/read-leases.ts';
 import { streamOf } from '../../../src/crawl/streams/planner.ts';
 import { readCoverage, endPauses } from '../../../src/ledger/stored-coverage.ts';
 import { spanOfSecond, without, type Range } from '../../../src/range.ts';
@@ -54,7 +54,7 @@ async function crawl(name: string): Promise<readonly Range[]> {
       const { api } = opened.context;
       const get: typeof api.get = (request) => api.get({ ...request, attemptsInDoubt: 1 });
       const context = { ...opened.context, api: { ...api, get } };
-      await backfill({ ...opened, context, datasets, readable, stop: never });
+      await fillRange({ ...opened, context, datasets, readable, stop: never });
     },
     { hasty: true },
   );

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import pg from 'pg';
-import { backfill } from '../../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
@@ -106,7 +106,7 @@ async function crawlAll(url: string, options: CrawledNetwork['options']): Promis
       signal: never.leaving,
     });
     const datasets = chooseDatasets(['all'], await loadJobs());
-    const left = await backfill({ ...crawl, datasets, readable, stop: never });
+    const left = await fillRange({ ...crawl, datasets, readable, stop: never });
     await crawl.close();
     await readOnce(store, simulator.url, TOKENS);
     if (left.size > 0) throw new Error(`not everything was read: ${[...left.keys()].map(String).join(', ')}`);

@@ -1,6 +1,6 @@
 import { openCrawl } from '../../../src/app/open-crawl.ts';
 import { openStore } from '../../../src/app/open-store.ts';
-import { backfill } from '../../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../../src/crawl/streams/read-leases.ts';
 import { type Dataset, chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import type { Range } from '../../../src/range.ts';
@@ -21,7 +21,7 @@ interface CrawlOrder {
 }
 
 /**
- * Covers a range as `backfill` does.
+ * Covers a range as `fillRange` does.
  * @returns how many ranges are missing
  */
 export async function crawl(order: CrawlOrder): Promise<number> {
@@ -49,7 +49,7 @@ export async function crawl(order: CrawlOrder): Promise<number> {
       return { name, job: { ...job, paginator } };
     });
     const readable = { range, watermark: range.to };
-    const missing = await backfill({ ...opened, attempts: 10, datasets, readable, stop: never });
+    const missing = await fillRange({ ...opened, attempts: 10, datasets, readable, stop: never });
     return missing.size;
   } finally {
     await opened.close();

@@ -1,7 +1,7 @@
 import { openCrawl } from '../../../src/app/open-crawl.ts';
 import { openStore } from '../../../src/app/open-store.ts';
 import { readConfig } from '../../../src/settings/config.ts';
-import { backfill } from '../../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../../src/crawl/streams/read-leases.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { chooseDatasets, type Dataset } from '../../../src/dataset/dataset.ts';
 import { createLogger } from '../../../src/logger.ts';
@@ -35,7 +35,7 @@ const crawl = await openCrawl({
   stop,
   baseUrl: order.api,
 });
-const missing = await backfill({
+const missing = await fillRange({
   ...crawl,
   stop,
   datasets: chooseDatasets(order.datasets, await loadJobs()).map(smaller),

@@ -1,7 +1,7 @@
 import { openCrawl } from '../../../src/app/open-crawl.ts';
 import { openStore } from '../../../src/app/open-store.ts';
 import { readConfig } from '../../../src/settings/config.ts';
-import { backfill } from '../../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../../src/crawl/streams/read-leases.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { runDaemon } from '../../../src/daemon/daemon.ts';
 import { chooseDatasets, type Dataset } from '../../../src/dataset/dataset.ts';
@@ -51,7 +51,7 @@ async function work(): Promise<void> {
     return;
   }
   await new Promise((resolve) => process.once('message', resolve));
-  const missing = await backfill({
+  const missing = await fillRange({
     ...crawl,
     datasets,
     stop,

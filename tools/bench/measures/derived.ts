@@ -1,4 +1,4 @@
-import { backfill } from '../../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import type { Range } from '../../../src/range.ts';
@@ -28,7 +28,7 @@ export async function crawlCore(server: BenchServer, deriving: boolean): Promise
   const readable = await findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: stop.leaving });
   const derive = (range: Range) => deriveTransactions(context, range);
   const derived = deriving ? { derived: { dataset: 'transactions', derive } } : {};
-  await backfill({ ...crawl, datasets, readable, stop, ...derived });
+  await fillRange({ ...crawl, datasets, readable, stop, ...derived });
   const { rows } = await bench.client.query<{ count: string }>('select count(*) from ton.transactions');
   const spent = {
     transactions: Number(rows[0]?.count),

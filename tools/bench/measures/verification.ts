@@ -1,4 +1,4 @@
-import { backfill } from '../../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { lengthOf, type Range } from '../../../src/range.ts';
@@ -43,7 +43,7 @@ export async function verifyAll(
   const readable = await findReadablePart({ ...crawl, wanted: span, delaySeconds: 0, signal: stop.leaving });
   const range = readable.range ?? span;
   begin('reading it');
-  await backfill({ ...crawl, datasets, readable, stop });
+  await fillRange({ ...crawl, datasets, readable, stop });
   const toRead = crawl.context.api.stats.requests;
   begin('verifying it');
   const before = await server.cpuSeconds();

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { sql } from 'drizzle-orm';
-import { backfill } from '../../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { noTurns } from '../../../src/crawl/collections/walk-context.ts';
 import { readCollections } from '../../../src/crawl/collections/read-collections.ts';
@@ -46,7 +46,7 @@ export async function fillPage(url: string, transactions: number): Promise<void>
   const all = await loadDatasets();
   const wanted = { from: network.start, to: crawl.chain.last.utime };
   const readable = await findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: stop.leaving });
-  await backfill({ ...crawl, datasets: splitKinds(chooseDatasets(['all'], all)).streams, readable, stop });
+  await fillRange({ ...crawl, datasets: splitKinds(chooseDatasets(['all'], all)).streams, readable, stop });
   await readCollections(
     {
       context: crawl.context,

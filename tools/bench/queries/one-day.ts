@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { backfill } from '../../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../../src/crawl/streams/read-leases.ts';
 import { findReadablePart } from '../../../src/crawl/streams/readable-part.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
@@ -43,7 +43,7 @@ export async function crawlOneDay(url: string, client: pg.Client, transactions: 
   const datasets = chooseDatasets(DATASETS, await loadJobs());
   const wanted = { from: DAY.start, to: crawl.chain.last.utime };
   const readable = await findReadablePart({ ...crawl, wanted, delaySeconds: 0, signal: stop.leaving });
-  await backfill({ ...crawl, datasets, readable, stop });
+  await fillRange({ ...crawl, datasets, readable, stop });
   await bench.close();
   await simulator.close();
   const { rows } = await client.query<{ count: string }>('select count(*) from ton.transactions');

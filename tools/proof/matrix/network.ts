@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { backfill } from '../../../src/commands/backfill-command.ts';
 import { verify } from '../../../src/commands/verify-command.ts';
-import { backfill as crawlRange } from '../../../src/crawl/streams/read-leases.ts';
+import { fillRange } from '../../../src/crawl/streams/read-leases.ts';
 import { chooseDatasets } from '../../../src/dataset/dataset.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
 import { openDatabase, type Database } from '../../../src/postgres/database.ts';
@@ -95,7 +95,7 @@ export async function readAgain(
     await database.run(sql`update etl.refused set retry_at = retry_at - interval '3 days' where pass = 1`);
     const datasets = chooseDatasets(only, await loadJobs());
     const readable = { range: RANGE, watermark: RANGE.to + 200_000 };
-    await crawlRange({ ...crawl, datasets, readable, stop: never, again: true });
+    await fillRange({ ...crawl, datasets, readable, stop: never, again: true });
   } finally {
     await crawl.close();
     await database.close();

@@ -10,40 +10,41 @@ import {
   seenWithinSeconds,
   tailPeriodSeconds,
   watermarkRequests,
-} from '../../src/dataset/tail-pace.ts';
+} from '../../src/crawl/tail-pace.ts';
 import { datasetsNamed, testConfig } from '../support/crawl.ts';
 
 /** Requests a minute without backlog, for each dataset, and for all of them with the polls. */
-async function costsOf(words: readonly string[], freshness: number) {
+async function costsOf(words: readonly string[], freshnessSeconds: number) {
   const costs = new Map(
     chooseDatasets(words, await loadDatasets()).map(({ name, job }) => [
       name,
-      restingRequests(job, freshness),
+      restingRequests(job, freshnessSeconds),
     ]),
   );
-  const sum = [...costs.values()].reduce((total, cost) => total + cost, watermarkRequests(freshness));
+  const sum = [...costs.values()].reduce((total, cost) => total + cost, watermarkRequests(freshnessSeconds));
   return { costs, sum };
 }
 
 test('without backlog each masterchain block costs a request of shard_states, and all datasets stay under five a second', async () => {
-  const { costs, sum } = await costsOf(['all'], testConfig().freshness);
+  const { costs, sum } = await costsOf(['all'], testConfig().freshnessSeconds);
   expect(costs.get('shard_states')).toBe(24);
   expect(sum).toBeLessThan(300);
 });
 
 test('without backlog core costs about three requests a second, and all datasets less than that if rows may be ten seconds late', async () => {
-  expect((await costsOf(['core'], testConfig().freshness)).sum).toBeLessThan(200);
+  expect((await costsOf(['core'], testConfig().freshnessSeconds)).sum).toBeLessThan(200);
   expect((await costsOf(['all'], 10)).sum).toBeLessThan(180);
 });
 
 test('rounds of the tail are a second or two apart, and longer only if the rate allows no more', async () => {
   const core = await datasetsNamed('blocks', 'transactions', 'traces', 'jetton_transfers');
-  const period = (rps: number, interval?: number) => tailPeriodSeconds(core, { freshness: 5, rps }, interval);
+  const period = (rps: number, interval?: number) =>
+    tailPeriodSeconds(core, { freshnessSeconds: 5, rps }, interval);
   expect([period(25), period(25, 0.5), period(25, 2.5)]).toEqual([2, 2, 1]);
   expect(period(1, 2.5)).toBeCloseTo(4 / 0.3);
 });
 
-const plan = { freshness: 5, rps: 25 };
+const plan = { freshnessSeconds: 5, rps: 25 };
 const justSeen = (interval: number | undefined) => pollSeconds({ interval, stillFor: 0 }, plan);
 const lookedFor = (stillFor: number, interval = 2.5) => pollSeconds({ interval, stillFor }, plan);
 
@@ -66,22 +67,29 @@ test('a head that does not move is polled less and less often', () => {
 
 test('polls take at most 15 % of the budget', () => {
   for (const rps of [1, 2, 5, 10]) {
-    expect(2 / pollSeconds({ interval: 0.4, stillFor: 0 }, { freshness: 5, rps })).toBeLessThan(0.151 * rps);
-    expect(1 / pollSeconds({ interval: 0.4, stillFor: 1 }, { freshness: 5, rps })).toBeLessThan(0.151 * rps);
+    expect(2 / pollSeconds({ interval: 0.4, stillFor: 0 }, { freshnessSeconds: 5, rps })).toBeLessThan(
+      0.151 * rps,
+    );
+    expect(1 / pollSeconds({ interval: 0.4, stillFor: 1 }, { freshnessSeconds: 5, rps })).toBeLessThan(
+      0.151 * rps,
+    );
   }
 });
 
 test('a freshness of more seconds needs fewer requests', () => {
-  expect([2, 5, 10, 60].map((freshness) => Math.round(watermarkRequests(freshness)))).toEqual([
+  expect([2, 5, 10, 60].map((freshnessSeconds) => Math.round(watermarkRequests(freshnessSeconds)))).toEqual([
     168, 96, 30, 5,
   ]);
-  expect(seenWithinSeconds({ ...plan, freshness: 60 })).toBe(24);
+  expect(seenWithinSeconds({ ...plan, freshnessSeconds: 60 })).toBe(24);
   expect(seenWithinSeconds(plan)).toBe(2);
-  expect([longestPollSeconds(plan), longestPollSeconds({ freshness: 5, rps: 1 })]).toEqual([5, 2 / 0.15]);
+  expect([longestPollSeconds(plan), longestPollSeconds({ freshnessSeconds: 5, rps: 1 })]).toEqual([
+    5,
+    2 / 0.15,
+  ]);
 });
 
 test('it learns how often blocks come, even if a poll finds several, and polls for the next one when it is due', () => {
-  const watch = createHeadWatch({ freshness: 5, rps: 25 });
+  const watch = createHeadWatch({ freshnessSeconds: 5, rps: 25 });
   const pauses: number[] = [];
   const poll = (now: number, seqno: number, utime: number) => {
     pauses.push(watch.pauseAfter({ seqno, utime }, now));
@@ -104,7 +112,7 @@ test('it learns how often blocks come, even if a poll finds several, and polls f
 });
 
 test('it forgets how often blocks came before the last thirty', () => {
-  const watch = createHeadWatch({ freshness: 5, rps: 25 });
+  const watch = createHeadWatch({ freshnessSeconds: 5, rps: 25 });
   for (let block = 0; block < 40; block += 1) watch.pauseAfter({ seqno: block, utime: 5 * block }, 5 * block);
   for (let block = 40; block < 80; block += 1)
     watch.pauseAfter({ seqno: block, utime: 200 + (block - 40) }, 200 + (block - 40));

@@ -1,11 +1,11 @@
-import type { AnyJob, Dataset } from './dataset.ts';
-import type { Walk } from './collection.ts';
-import { offset } from './paginators/offset.ts';
+import type { AnyJob, Dataset } from '../dataset/dataset.ts';
+import type { Walk } from '../dataset/collection.ts';
+import { offset } from '../dataset/paginators/offset.ts';
 
-/** The settings that decide how often the tail sends requests. */
+/** The settings that decide how often the tail sends requests: a part of `Config`. */
 export interface TailPlan {
-  /** Seconds that the newest rows may be behind the safe end. */
-  readonly freshness: number;
+  /** Seconds that the newest rows may be behind what is safe to read. */
+  readonly freshnessSeconds: number;
   /** Allowed requests a second. */
   readonly rps: number;
 }
@@ -51,22 +51,22 @@ interface HeadSeen {
  * Minimum number of seconds between two rounds of the tail, by the interval of blocks. If the interval is
  * unknown, the largest possible value.
  */
-export function roundSeconds(freshness: number, interval = 0): number {
-  return freshness * (interval < GATHERED * freshness ? GATHERING : APART);
+export function roundSeconds(freshnessSeconds: number, interval = 0): number {
+  return freshnessSeconds * (interval < GATHERED * freshnessSeconds ? GATHERING : APART);
 }
 
 /** Seconds from one poll of the head to the next. */
 export function pollSeconds(
   { interval = BLOCK_SECONDS, stillFor }: HeadSeen,
-  { freshness, rps }: TailPlan,
+  { freshnessSeconds, rps }: TailPlan,
 ): number {
   const perRequest = 1 / (rps * SHARE);
   if (stillFor === 0) {
-    const expected = Math.min(freshness, interval * PART);
-    return Math.max(roundSeconds(freshness, interval), expected, REQUESTS * perRequest);
+    const expected = Math.min(freshnessSeconds, interval * PART);
+    return Math.max(roundSeconds(freshnessSeconds, interval), expected, REQUESTS * perRequest);
   }
-  const isStill = stillFor > Math.max(2 * freshness, STILL_BLOCKS * interval);
-  return Math.max(freshness * (isStill ? 1 : LOOKING), perRequest);
+  const isStill = stillFor > Math.max(2 * freshnessSeconds, STILL_BLOCKS * interval);
+  return Math.max(freshnessSeconds * (isStill ? 1 : LOOKING), perRequest);
 }
 
 /** The longest seconds that a new block may wait for a poll, if blocks come at their usual interval. */
@@ -80,10 +80,10 @@ export function longestPollSeconds(plan: TailPlan): number {
 }
 
 /** Requests a minute of the polls, for all datasets together. */
-export function watermarkRequests(freshness: number): number {
-  const plan = { freshness, rps: Infinity };
+export function watermarkRequests(freshnessSeconds: number): number {
+  const plan = { freshnessSeconds, rps: Infinity };
   const pause = pollSeconds({ interval: undefined, stillFor: 0 }, plan);
-  const vain = Math.max(0, BLOCK_SECONDS - pause) / (LOOKING * freshness);
+  const vain = Math.max(0, BLOCK_SECONDS - pause) / (LOOKING * freshnessSeconds);
   return (60 / Math.max(BLOCK_SECONDS, pause)) * (REQUESTS + vain);
 }
 
@@ -131,14 +131,14 @@ export const SECOND_READING_SECONDS = 300;
 /** Seconds between two searches for new subjects of look-ups. */
 const LOOKUP_SECONDS = 60;
 
-/** Seconds that a dataset stays behind the watermark: its own delay replaces `watermarkDelay`. */
-export function delayOf({ job }: Dataset, watermarkDelay: number): number {
-  return job.delaySeconds ?? watermarkDelay;
+/** Seconds that a dataset stays behind the watermark: its own delay replaces `watermarkDelaySeconds`. */
+export function delayOf({ job }: Dataset, watermarkDelaySeconds: number): number {
+  return job.delaySeconds ?? watermarkDelaySeconds;
 }
 
 /** The longest seconds between two requests of the tail for a dataset, if the budget has room for them. */
-export function wantedPauseSeconds({ everySeconds = 0 }: Dataset['job'], freshness: number): number {
-  return Math.max(roundSeconds(freshness), everySeconds);
+export function wantedPauseSeconds({ everySeconds = 0 }: Dataset['job'], freshnessSeconds: number): number {
+  return Math.max(roundSeconds(freshnessSeconds), everySeconds);
 }
 
 /**
@@ -148,11 +148,11 @@ export function wantedPauseSeconds({ everySeconds = 0 }: Dataset['job'], freshne
  */
 export function tailPeriodSeconds(
   datasets: readonly Dataset[],
-  { freshness, rps }: TailPlan,
+  { freshnessSeconds, rps }: TailPlan,
   interval?: number,
 ): number {
   const often = datasets.filter(({ job }) => job.everySeconds === undefined);
-  return Math.max(roundSeconds(freshness, interval), often.length / (rps * ROUNDS_SHARE));
+  return Math.max(roundSeconds(freshnessSeconds, interval), often.length / (rps * ROUNDS_SHARE));
 }
 
 /**
@@ -189,18 +189,18 @@ const RESTING: Readonly<Record<Walk['kind'], (walk: Walk) => number>> = {
  * Requests a minute that keep a dataset up to date while nothing happens; for each pool, if it is read pool
  * by pool. Look-ups and histories cost nothing then.
  */
-export function restingRequests(job: AnyJob, freshness: number): number {
+export function restingRequests(job: AnyJob, freshnessSeconds: number): number {
   if (job.kind === 'collection')
     return job.walks.map((walk) => RESTING[walk.kind](walk)).reduce((sum, requests) => sum + requests, 0);
   // Nothing is new before there is a new block.
-  const first = 60 / Math.max(BLOCK_SECONDS, wantedPauseSeconds(job, freshness));
+  const first = 60 / Math.max(BLOCK_SECONDS, wantedPauseSeconds(job, freshnessSeconds));
   return first + (job.maturitySeconds === undefined ? 0 : 60 / SECOND_READING_SECONDS);
 }
 
 export type PollLag = ReturnType<typeof pollLagOf>;
 
 /** How soon a poll sees what the chain has named: maximum seconds, if blocks come as often as usual. */
-export function pollLagOf({ freshness, rps }: TailPlan) {
-  const seconds = seenWithinSeconds({ freshness, rps });
-  return { seconds, isBoundByRate: seconds > seenWithinSeconds({ freshness, rps: Infinity }) };
+export function pollLagOf({ freshnessSeconds, rps }: TailPlan) {
+  const seconds = seenWithinSeconds({ freshnessSeconds, rps });
+  return { seconds, isBoundByRate: seconds > seenWithinSeconds({ freshnessSeconds, rps: Infinity }) };
 }

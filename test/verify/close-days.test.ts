@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../src/postgres/database.ts';
-import { closeDays, keepWanted } from '../../src/ledger/stored-coverage.ts';
+import { keepWanted } from '../../src/ledger/stored-coverage.ts';
+import { closeDays } from '../../src/verify/prove.ts';
 import { openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { untilOneWaits } from '../support/database/until-one-waits.ts';
 import { twoDays } from '../support/two-days.ts';
