@@ -256,6 +256,10 @@ const MARGIN_SECONDS = 60;
 const MARGIN_BLOCKS = 16;
 /** Blocks farther away bound the same seconds, but make the server scan more. */
 const BOUND_WINDOW_SECONDS = 300;
+/** How many masterchain blocks one request asks for: those of 15 to 40 minutes, and half a megabyte. */
+const ASKED_BLOCKS = 500;
+/** How many answers are remembered: some megabytes. */
+const MOST_ANSWERS = 64;
 
 interface BoundsRequest {
   readonly priority: Priority;
@@ -263,12 +267,6 @@ interface BoundsRequest {
 }
 
 export type LtBounds = ReturnType<typeof createLtBounds>;
-
-/** The time of a masterchain block, and the logical time that it bounds. */
-interface Bound {
-  readonly utime: number;
-  readonly lt: bigint;
-}
 
 type BoundSide = 'start' | 'end';
 
@@ -290,25 +288,32 @@ type BoundSide = 'start' | 'end';
  * side. If the source lacks those blocks, there is no bound: the rows are the same.
  */
 export function createLtBounds({ api, database }: { readonly api: ApiClient; readonly database: Session }) {
-  const remembered = new Map<BoundSide, Bound>();
+  /** Blocks in order of time; the newest answer first. */
+  const answers: (readonly BoundingBlock[])[] = [];
+  const ask = async (window: Params, asking: BoundsRequest) => {
+    const blocks = await askBlocks(api, window, asking).catch(noneWhereUnknown);
+    answers.unshift(blocks.toSorted(byTime));
+    answers.length = Math.min(answers.length, MOST_ANSWERS);
+  };
   const find = async (
     side: BoundSide,
     seconds: Range,
     asking: BoundsRequest,
   ): Promise<bigint | undefined> => {
     const within = side === 'start' ? beforeOf(seconds) : behindOf(seconds);
-    const stored = await readMasterchainBlocks(
-      database,
-      within,
-      side === 'start' ? 'last' : 'first',
-      MARGIN_BLOCKS,
-    );
-    const bound = boundOf(side, stored) ?? fitting(remembered.get(side), within);
+    const which = side === 'start' ? 'last' : 'first';
+    const stored = await readMasterchainBlocks(database, within, which, MARGIN_BLOCKS);
+    const known = () =>
+      [stored.toSorted(byTime), ...answers]
+        .map((blocks) => boundOf(side, blocks, within))
+        .find((bound) => bound !== undefined);
     // At the head no block lies far enough after the seconds yet, and the server has little to scan.
-    if (bound !== undefined || asking.priority === 'tail') return bound?.lt;
-    const asked = boundOf(side, await ask(api, side, within, asking).catch(noneWhereUnknown));
-    if (asked !== undefined) remembered.set(side, asked);
-    return asked?.lt;
+    if (known() === undefined && asking.priority !== 'tail')
+      await ask({ start_utime: within.from, sort: 'asc', limit: ASKED_BLOCKS }, asking);
+    // The masterchain may be so slow that the blocks that are needed lie farther back.
+    if (known() === undefined && asking.priority !== 'tail' && side === 'start')
+      await ask({ end_utime: within.to - 1, sort: 'desc', limit: MARGIN_BLOCKS }, asking);
+    return known();
   };
   return {
     /** Logical times between which all rows of some seconds lie; undefined is unbounded. */
@@ -318,6 +323,8 @@ export function createLtBounds({ api, database }: { readonly api: ApiClient; rea
     }),
   };
 }
+
+const byTime = (one: BoundingBlock, other: BoundingBlock) => one.gen_utime - other.gen_utime;
 
 /** The seconds whose masterchain blocks are lower bounds. */
 function beforeOf({ from }: Range): Range {
@@ -331,17 +338,20 @@ function behindOf({ to }: Range): Range {
   return { from, to: from + BOUND_WINDOW_SECONDS };
 }
 
-function fitting(bound: Bound | undefined, seconds: Range): Bound | undefined {
-  return bound !== undefined && isInside(bound.utime, seconds) ? bound : undefined;
-}
-
-/** The widest bound of the blocks; undefined if there are too few. */
-function boundOf(side: BoundSide, blocks: readonly BoundingBlock[]): Bound | undefined {
-  if (blocks.length < MARGIN_BLOCKS) return undefined;
-  const seconds = blocks.map(({ gen_utime }) => gen_utime);
-  const lts = blocks.map(({ start_lt, end_lt }) => (side === 'start' ? start_lt : end_lt));
-  const widest = lts.reduce((one, other) => (one < other === (side === 'start') ? one : other));
-  return { utime: side === 'start' ? Math.max(...seconds) : Math.min(...seconds), lt: widest };
+/**
+ * The widest bound of the blocks nearest to a side of the seconds; undefined if there are too few, or the nearest one is
+ * too far away.
+ */
+function boundOf(side: BoundSide, blocks: readonly BoundingBlock[], within: Range): bigint | undefined {
+  const near =
+    side === 'start'
+      ? blocks.filter(({ gen_utime }) => gen_utime < within.to).slice(-MARGIN_BLOCKS)
+      : blocks.filter(({ gen_utime }) => gen_utime >= within.from).slice(0, MARGIN_BLOCKS);
+  const nearest = side === 'start' ? near.at(-1) : near[0];
+  if (near.length < MARGIN_BLOCKS || nearest === undefined || !isInside(nearest.gen_utime, within))
+    return undefined;
+  const lts = near.map(({ start_lt, end_lt }) => (side === 'start' ? start_lt : end_lt));
+  return lts.reduce((one, other) => (one < other === (side === 'start') ? one : other));
 }
 
 const Blocks = z.object({
@@ -357,16 +367,14 @@ const Blocks = z.object({
   ),
 });
 
-async function ask(api: ApiClient, side: BoundSide, { from, to }: Range, asking: BoundsRequest) {
-  const window: Params =
-    side === 'start' ? { end_utime: to - 1, sort: 'desc' } : { start_utime: from, sort: 'asc' };
+async function askBlocks(api: ApiClient, window: Params, asking: BoundsRequest): Promise<BoundingBlock[]> {
   const { value } = await api.get({
     ...asking,
     path: '/api/v3/blocks',
-    params: { workchain: MASTERCHAIN, ...window, limit: MARGIN_BLOCKS },
+    params: { workchain: MASTERCHAIN, ...window },
     parse: (body) => parseCanonical(Blocks, body).blocks,
   });
-  return value.filter(({ gen_utime }) => (side === 'start' ? gen_utime < to : gen_utime >= from));
+  return value;
 }
 
 function noneWhereUnknown(error: unknown): BoundingBlock[] {
