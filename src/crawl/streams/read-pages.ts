@@ -77,7 +77,7 @@ export async function* readPages(context: CrawlContext, reading: LeaseReading): 
   const { dataset, lease, priority, stop } = reading;
   let progress: LeaseProgress = {
     held: lease,
-    cursor: dataset.job.paginator.start(lease.span),
+    cursor: firstCursor(context, dataset, lease.span),
     newAfter: await newAfterOf(context, reading),
     waiting: [],
     trust: context.tuning(dataset).limits.openSpan(lease.span),
@@ -94,6 +94,10 @@ export async function* readPages(context: CrawlContext, reading: LeaseReading): 
   const { scope } = lease.stream;
   const range = formatRange(lease.span);
   context.logger.debug({ dataset: dataset.name, scope, range, priority, ...progress.read, ms }, 'range read');
+}
+
+function firstCursor({ tuning }: CrawlContext, dataset: Dataset, span: Range, alone = false): unknown {
+  return dataset.job.paginator.start(span, { alone, pageSeconds: tuning(dataset).density.pageSeconds() });
 }
 
 /**
@@ -152,7 +156,7 @@ function halve(
   const part = { from, to: end };
   return {
     ...progress,
-    cursor: from < to ? dataset.job.paginator.start(part, !isBehind) : undefined,
+    cursor: from < to ? firstCursor(context, dataset, part, !isBehind) : undefined,
     // Rows of the first second that are already written come again.
     newAfter: undefined,
     waiting: [],
@@ -313,7 +317,7 @@ async function shorten(
   return {
     ...progress,
     held,
-    cursor: dataset.job.paginator.start(held.span),
+    cursor: firstCursor(context, dataset, held.span),
     trust: limits.openSpan(held.span),
   };
 }

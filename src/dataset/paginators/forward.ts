@@ -16,6 +16,10 @@ import { formatTime, isInside, spanOfSecond, type Range, formatRange } from '../
 /** Seconds beyond the span in which a request looks for successors: doubled while there are none. */
 const FIRST_LOOK_AHEAD = 30;
 const LAST_LOOK_AHEAD = 8 * 60 * 60;
+/** How full a page of `forward` should be. Beyond the last row of a full page, the server has scanned for nothing. */
+const FORWARD_AIM = 0.9;
+/** How full a page of `window` should be. A full page is of no use: its window is requested again in smaller ones. */
+const WINDOW_AIM = 0.75;
 /** How often the row that ended the last page may be missing before offsets are given up. */
 const MOST_RESTARTS = 3;
 
@@ -73,9 +77,10 @@ export function forward({
   return {
     maxSize,
     wholeSeconds: order === 'partial',
-    start: ({ from, to }, alone = false) => {
+    start: ({ from, to }, { alone = false, pageSeconds } = {}) => {
       const ahead = joined && !alone ? FIRST_LOOK_AHEAD : 0;
-      return { ...FIRST, at: from, to, ahead, length: narrow ?? to - from };
+      const first = pageSeconds === undefined ? narrow : Math.max(1, FORWARD_AIM * pageSeconds);
+      return { ...FIRST, at: from, to, ahead, length: narrow === undefined ? to - from : (first ?? narrow) };
     },
     request: (cursor, size) =>
       cursor.second === undefined
@@ -114,7 +119,7 @@ function goOnBeyond(
   if (completed === undefined) return { completed, cursor: cursor && { ...cursor, to } };
   const seconds = completed.to - completed.from;
   const rows = positions.filter(({ utime }) => utime < completed.to).length;
-  const next = nextLength({ length, seconds, rows, size: maxSize });
+  const next = nextLength({ length, seconds, rows, aim: FORWARD_AIM * maxSize });
   const going = { ...(cursor ?? { ...FIRST, at: completed.to, ahead }), to, length: Math.max(1, next) };
   return { completed, cursor: going.at < to ? going : undefined };
 }
@@ -424,7 +429,12 @@ function requireEcho(asked: Range, echo: Echo): void {
 function goOn(cursor: WindowCursor, page: Page): Step<WindowCursor> {
   const completed = windowOf(cursor);
   const length = completed.to - completed.from;
-  const next = nextLength({ length, seconds: length, rows: page.positions.length, size: page.size });
+  const next = nextLength({
+    length,
+    seconds: length,
+    rows: page.positions.length,
+    aim: WINDOW_AIM * page.size,
+  });
   return { completed, cursor: from(completed.to, cursor.to, Math.floor(next)) };
 }
 

@@ -74,6 +74,13 @@ export interface Step<Cursor> {
   readonly cursor: Cursor | undefined;
 }
 
+export interface StartOptions {
+  /** The first request asks for nothing beyond the span, which may not be served. */
+  readonly alone?: boolean;
+  /** Seconds that a page of the largest size is likely to hold; undefined if none was read yet. */
+  readonly pageSeconds?: number | undefined;
+}
+
 /**
  * Decides which page comes next: a value without state or I/O. A cursor is plain JSON. It holds everything that must be
  * remembered between the pages of one span, and never outlives it. Completed seconds are remembered as coverage.
@@ -83,8 +90,7 @@ export interface Paginator<Cursor> {
   readonly maxSize: number;
   /** True if all rows of a second come after the page before it, up to the page that completes it. */
   readonly wholeSeconds: boolean;
-  /** `alone`: the first request asks for nothing beyond the span, which may not be served. */
-  start(span: Range, alone?: boolean): Cursor;
+  start(span: Range, options?: StartOptions): Cursor;
   /** The paging parameters of the next request, for a page of at most `size` rows. */
   request(cursor: Cursor, size: number): Params & { readonly limit: number };
   /** Throws a BadResponseError if the page cannot be a response to the request. */
@@ -102,11 +108,6 @@ export interface Paginator<Cursor> {
 /** A paginator for seconds that are written as a whole, or compared with stored rows as a whole. */
 export type WholeSecondsPaginator<Cursor> = Paginator<Cursor> & { readonly wholeSeconds: true };
 
-/**
- * How full the next page should be. If a page is full, the part of its window beyond the last row was
- * requested or scanned for nothing.
- */
-const AIM = 0.75;
 /** By how much a request may grow at once: a quiet period does not mean that the next one is quiet. */
 const GROWTH = 8;
 
@@ -116,13 +117,13 @@ interface SeenDensity {
   /** Seconds that its page completed, and the number of their rows. */
   readonly seconds: number;
   readonly rows: number;
-  /** Maximum number of rows in the next page. */
-  readonly size: number;
+  /** How many rows the next page should have. */
+  readonly aim: number;
 }
 
 /** The length of the next request in seconds. */
-export function nextLength({ length, seconds, rows, size }: SeenDensity): number {
-  return Math.min(GROWTH * length, (AIM * size * seconds) / Math.max(1, rows));
+export function nextLength({ length, seconds, rows, aim }: SeenDensity): number {
+  return Math.min(GROWTH * length, (aim * seconds) / Math.max(1, rows));
 }
 
 /** An offset of a list, or a seqno, for which the server fails. */
