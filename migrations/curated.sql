@@ -274,11 +274,12 @@ select etl.make_report(r) from etl.reports_by_day() r where r <> 'daily_legs';
 -- Prices are per whole unit.
 
 create or replace view etl.trade_prices as
-select p.period, p.day, p.hour, p.asset, p.symbol, (case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end)::numeric(38,24) as price_ton,
-  etl.as_price(case when p.is_stable then 1 when p.worth_ton is null then p.usd / p.usd_units else p.worth_ton / p.priced * p.ton_usd end)::numeric(38,24) as price_usd,
+select p.period, p.day, p.hour, p.asset, p.symbol, (case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / nullif(p.priced, 0)) end)::numeric(38,24) as price_ton,
+  etl.as_price(case when p.is_stable then 1 when p.worth_ton is null then p.usd / nullif(p.usd_units, 0) else p.worth_ton / nullif(p.priced, 0) * p.ton_usd end)::numeric(38,24) as price_usd,
   etl.as_ton(p.worth_ton)::numeric(38,9) as volume_ton, etl.as_usd(coalesce(p.worth_ton * p.ton_usd, p.usd))::numeric(38,6) as volume_usd, p.trades, p.traders,
   p.trades >= 100 and p.traders >= 10 as is_liquid, p.certified
 from (
+  -- An amount of a jetton with more than 18 decimals may round to none.
   select r.*, etl.units(r.usd_amount, r.decimals) as usd_units,
     case when r.ton is not null or r.ton_usd is not null then ton.nano_to_ton(coalesce(r.ton, 0) + coalesce(etl.rounded(1000000000 * r.usd / r.ton_usd), 0)) end as worth_ton,
     etl.units(coalesce(r.ton_amount, 0) + case when r.ton_usd is null then 0 else coalesce(r.usd_amount, 0) end, r.decimals) as priced
