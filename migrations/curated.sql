@@ -159,7 +159,7 @@ comment on column etl.asset_trades.usd is 'What was paid in a stable jetton, who
 
 create or replace view etl.open_hourly_trades as
 select d.day, t.hour, t.asset, t.trades, t.traders, etl.as_raw(t.ton)::numeric(38,0) as ton, etl.as_raw(t.ton_amount)::numeric(38,0) as ton_amount,
-  etl.as_usd(t.usd)::numeric(38,6) as usd, etl.as_raw(t.usd_amount)::numeric(38,0) as usd_amount, etl.as_price(t.ton_usd)::numeric(38,24) as ton_usd
+  etl.as_usd(t.usd)::numeric(38,6) as usd, etl.as_raw(t.usd_amount)::numeric(38,0) as usd_amount, nullif(etl.as_price(t.ton_usd), 0)::numeric(38,24) as ton_usd
 from etl.open_days d,
 lateral (
   select g.hour, g.asset, g.trades, g.traders, g.ton, g.ton_amount, g.usd, g.usd_amount,
@@ -186,7 +186,7 @@ comment on column etl.open_hourly_trades.ton_usd is 'Price of a TON in USD in th
 
 create or replace view etl.open_daily_trades as
 select d.day, t.asset, t.trades, t.traders, etl.as_raw(t.ton)::numeric(38,0) as ton, etl.as_raw(t.ton_amount)::numeric(38,0) as ton_amount,
-  etl.as_usd(t.usd)::numeric(38,6) as usd, etl.as_raw(t.usd_amount)::numeric(38,0) as usd_amount, etl.as_price(t.ton_usd)::numeric(38,24) as ton_usd
+  etl.as_usd(t.usd)::numeric(38,6) as usd, etl.as_raw(t.usd_amount)::numeric(38,0) as usd_amount, nullif(etl.as_price(t.ton_usd), 0)::numeric(38,24) as ton_usd
 from etl.open_days d,
 lateral (
   select g.asset, g.trades, g.traders, g.ton, g.ton_amount, g.usd, g.usd_amount,
@@ -364,7 +364,7 @@ lateral (
     from ton.hourly_trades p where p.day = d.day),
   rates as materialized (select h.hour, max(h.ton_usd) as rate from hours h group by 1),
   day as materialized (
-    select sum(h.usd) / ton.nano_to_ton(sum(h.usd_amount)) as rate from hours h where h.asset = 'TON'),
+    select nullif(sum(h.usd), 0) / ton.nano_to_ton(sum(h.usd_amount)) as rate from hours h where h.asset = 'TON'),
   prices as materialized (
     select h.asset, etl.nanotons_each(sum(h.ton), sum(h.ton_amount), sum(h.usd), sum(h.usd_amount), max(y.rate)) as price
     from hours h cross join day y group by 1)
