@@ -41,6 +41,7 @@ export default defineCollection({
           { relation: 'ton.nft_items', key: 'sale_contract_address', time: 'loaded_at' },
           { relation: 'ton.nft_items', key: 'auction_contract_address', time: 'loaded_at' },
           { relation: 'etl.seen_telemints', key: 'address', lt: 'lt', time: 'loaded_at' },
+          { relation: 'etl.seen_sales', key: 'address', lt: 'lt', time: 'utime' },
         ],
       },
     }),

@@ -853,7 +853,8 @@ comment on column ton.nft_metadata.token_info is 'All that the indexer had found
 
 
 create or replace view ton.nft_events as
-select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, e.nft_index, e.collection_address, e.previous_owner, e.owner, e.bidder,
+select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, coalesce(e.nft_index, i.index::text) as nft_index,
+  coalesce(e.collection_address, i.collection_address) as collection_address, e.previous_owner, e.owner, e.bidder,
   ton.nano_to_ton(e.price_raw)::numeric(38,9) as price, e.price_raw::numeric(38,0) as price_raw, case when e.price_raw is not null then 'TON' end as payment_asset, e.sale_address,
   e.marketplace, e.marketplace_address, etl.as_ton(ton.nano_to_ton(e.fee))::numeric(38,9) as marketplace_fee,
   ton.nano_to_ton(e.royalty)::numeric(38,9) as royalty, e.royalty_address, e.comment, e.query_id::numeric(38,0) as query_id, e.is_aborted, e.lt, e.trace_id, e.action_id, e.transaction_hash, coalesce(r.domain, q.domain) as domain
@@ -865,17 +866,17 @@ from (
     t.trace_id, null::text as action_id, t.transaction_hash
   from ton.nft_transfers t
   union all
-  select a.utime, k.type, k.sale_type, a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
+  select a.utime, k.type, coalesce(k.sale_type, case s.type when 'getgems_sale' then 'sale' when 'getgems_auction' then 'auction' end), a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
     case when k.type = 'sale' then etl.raw_address(coalesce(a.details->>'real_old_owner', a.details->>'old_owner')) end,
     case when k.type = 'sale' then etl.raw_address(a.details->>'new_owner') when k.type in ('bid', 'outbid') then null else a.source end,
     case when k.type in ('bid', 'outbid') then etl.raw_address(a.details->>'bidder') when k.type = 'auction end' then etl.raw_address(s.details->>'last_member') end,
     case when k.type in ('listing', 'price change', 'bid', 'outbid', 'sale') then a.amount
       when k.type = 'auction end' then nullif(etl.to_numeric(s.details->>'last_bid'), 0) end,
-    etl.raw_address(coalesce(a.details->>'sale_address', a.details->>'auction_address', a.details->>'auction', a.details->>'sale_contract')),
+    coalesce(etl.raw_address(coalesce(a.details->>'sale_address', a.details->>'auction_address', a.details->>'auction', a.details->>'sale_contract')), c.address),
     a.details->>'marketplace', etl.raw_address(a.details->>'marketplace_address'),
     coalesce(etl.to_numeric(a.details->>'marketplace_fee'), case when k.type = 'sale' then
-      a.amount - etl.to_numeric(a.details->>'payout_amount') - coalesce(etl.to_numeric(a.details->>'royalty_amount'), 0) end),
-    etl.to_numeric(a.details->>'royalty_amount'), etl.raw_address(a.details->>'royalty_address'),
+      a.amount - etl.to_numeric(a.details->>'payout_amount') - coalesce(r.royalty, case when c.address is null or s.address is not null then 0 end) end),
+    r.royalty, etl.raw_address(coalesce(a.details->>'royalty_address', case when k.type = 'sale' then coalesce(s.details->>'royalty_address', s.details->>'royalty_fee_address') end)),
     coalesce(a.details->>'comment', a.details->>'payout_comment'), etl.to_numeric(a.details->>'query_id'), a.success is false, a.end_lt,
     a.trace_id, a.action_id, null
   from ton.actions a
@@ -885,29 +886,37 @@ from (
     ('nft_cancel_auction', 'cancel', 'auction'), ('teleitem_cancel_auction', 'cancel', 'auction'), ('auction_bid', 'bid', 'auction'),
     ('auction_outbid', 'outbid', 'auction'), ('nft_purchase', 'sale', null), ('dns_purchase', 'sale', null),
     ('nft_finish_auction', 'auction end', 'auction')) k (action, type, sale_type) on k.action = a.type
-  left join ton.nft_sales s on s.address = etl.raw_address(a.details->>'auction_address') and k.type = 'auction end') e
+  -- A contract that sells an item owns it until then, and the source tells the fees of some sales by it alone.
+  cross join lateral (
+    select case when k.type = 'auction end' then etl.raw_address(a.details->>'auction_address')
+      when k.type = 'sale' and (a.details->>'old_owner') <> (a.details->>'real_old_owner') then etl.raw_address(a.details->>'old_owner') end as address) c
+  left join ton.nft_sales s on s.address = c.address
+  cross join lateral (
+    select coalesce(etl.to_numeric(a.details->>'royalty_amount'), case when k.type = 'sale' then coalesce(etl.to_numeric(s.details->>'royalty_amount'),
+      etl.rounded(a.amount * etl.to_numeric(s.details->>'royalty_fee_factor') / nullif(etl.to_numeric(s.details->>'royalty_fee_base'), 0))) end) as royalty) r) e
+left join ton.nft_items i on i.address = e.nft_address
 left join ton.dns_records r on r.nft_item_address = e.nft_address
 left join ton.dns_auctions q on q.nft_item_address = e.nft_address;
 comment on view ton.nft_events is 'What happened to NFT items: mints, transfers, listings, changes of price, cancellations, bids, bids that were outbid, sales and ends of auctions, one row each. Price and winner of the end of an auction are known by its contract (nft_sales), if that was looked up. A sale moves its item by a transfer, which has a row of its own.';
 comment on column ton.nft_events.utime is 'Block time, UTC, of the transfer; of all else, when its trace ended: give a range of it.';
 comment on column ton.nft_events.block_time is 'The same as utime of the event, under the name that other data sets have for it.';
 comment on column ton.nft_events.type is 'What happened: mint, transfer, listing, price change, cancel, bid, outbid, sale or auction end.';
-comment on column ton.nft_events.sale_type is 'How the item is offered: sale (at a fixed price) or auction; null if that does not apply or the source does not say.';
+comment on column ton.nft_events.sale_type is 'How the item is offered: sale (at a fixed price) or auction; of a sale, by its contract in nft_sales. Null if that does not apply or is not known.';
 comment on column ton.nft_events.nft_address is 'The item of the event, raw form.';
-comment on column ton.nft_events.nft_index is 'Index of the item in its collection; null if the source does not say.';
-comment on column ton.nft_events.collection_address is 'Collection of the item, raw form; null if it has none or the source does not say.';
+comment on column ton.nft_events.nft_index is 'Index of the item in its collection, by the event or else by nft_items; null if neither says.';
+comment on column ton.nft_events.collection_address is 'Collection of the item, raw form, by the event or else by nft_items; null if it has none or neither says.';
 comment on column ton.nft_events.previous_owner is 'Who gave or sold the item, raw form; null for other events.';
 comment on column ton.nft_events.owner is 'Who got the item by a mint, transfer or sale, or offers it, raw form; null for bids.';
 comment on column ton.nft_events.bidder is 'Who made the bid, or the last bid of an auction that ended, raw form; null for other events.';
 comment on column ton.nft_events.price is 'Price or bid, whole units of payment_asset; of an auction that begins, its least bid, of one that ended, its last.';
 comment on column ton.nft_events.price_raw is 'The same price in the smallest units, nanotons.';
 comment on column ton.nft_events.payment_asset is 'What the price is of: TON, as the source tells of no other sales; null if there is no price.';
-comment on column ton.nft_events.sale_address is 'Contract that offers the item, raw form; null if the source does not say.';
+comment on column ton.nft_events.sale_address is 'Contract that offers the item or sold it, raw form; null if the source does not say.';
 comment on column ton.nft_events.marketplace is 'Name of the marketplace as the source knows it, such as getgems; else null.';
 comment on column ton.nft_events.marketplace_address is 'Account of the marketplace of the event, raw form; null if there is none.';
-comment on column ton.nft_events.marketplace_fee is 'What the marketplace gets, TON; of a sale, what is left of the price after payout and royalty. Null if that is not known.';
-comment on column ton.nft_events.royalty is 'What goes to the author, TON; null if there is none or the source does not say.';
-comment on column ton.nft_events.royalty_address is 'Who gets the royalty, raw form; null if the source does not say.';
+comment on column ton.nft_events.marketplace_fee is 'What the marketplace gets, TON; of a sale, what is left of the price after payout and royalty. Null if one of them is not known.';
+comment on column ton.nft_events.royalty is 'What goes to the author, TON, by the event or else, of a sale, by its contract in nft_sales; null if there is none or neither says.';
+comment on column ton.nft_events.royalty_address is 'Who gets the royalty, raw form, by the event or else, of a sale, by its contract; null if neither says.';
 comment on column ton.nft_events.comment is 'Text that came with the event; null if there was none, or the server did not decode it.';
 comment on column ton.nft_events.query_id is 'Number that the sender chose for the event; null if the source does not say.';
 comment on column ton.nft_events.is_aborted is 'True if the event was tried and failed.';

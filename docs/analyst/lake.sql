@@ -974,7 +974,7 @@ where l.sold_raw > 0 and l.bought_raw > 0;
 
 create or replace view etl.open_hourly_trades as
 select d.day, t.hour, t.asset, t.trades, t.traders, etl.as_raw(t.ton) as ton, etl.as_raw(t.ton_amount) as ton_amount,
-  etl.as_usd(t.usd) as usd, etl.as_raw(t.usd_amount) as usd_amount, etl.as_price(t.ton_usd) as ton_usd
+  etl.as_usd(t.usd) as usd, etl.as_raw(t.usd_amount) as usd_amount, nullif(etl.as_price(t.ton_usd), 0) as ton_usd
 from etl.open_days d,
 lateral (
   select g.hour, g.asset, g.trades, g.traders, g.ton, g.ton_amount, g.usd, g.usd_amount,
@@ -992,7 +992,7 @@ create or replace view ton.hourly_trades as select *, false as certified from et
 
 create or replace view etl.open_daily_trades as
 select d.day, t.asset, t.trades, t.traders, etl.as_raw(t.ton) as ton, etl.as_raw(t.ton_amount) as ton_amount,
-  etl.as_usd(t.usd) as usd, etl.as_raw(t.usd_amount) as usd_amount, etl.as_price(t.ton_usd) as ton_usd
+  etl.as_usd(t.usd) as usd, etl.as_raw(t.usd_amount) as usd_amount, nullif(etl.as_price(t.ton_usd), 0) as ton_usd
 from etl.open_days d,
 lateral (
   select g.asset, g.trades, g.traders, g.ton, g.ton_amount, g.usd, g.usd_amount,
@@ -1076,7 +1076,7 @@ lateral (
     from ton.hourly_trades p where p.day = d.day),
   rates as materialized (select h.hour, max(h.ton_usd) as rate from hours h group by 1),
   day as materialized (
-    select sum(h.usd) / ton.nano_to_ton(sum(h.usd_amount)) as rate from hours h where h.asset = 'TON'),
+    select nullif(sum(h.usd), 0) / ton.nano_to_ton(sum(h.usd_amount)) as rate from hours h where h.asset = 'TON'),
   prices as materialized (
     select h.asset, etl.nanotons_each(sum(h.ton), sum(h.ton_amount), sum(h.usd), sum(h.usd_amount), max(y.rate)) as price
     from hours h cross join day y group by 1)
@@ -1362,7 +1362,8 @@ left join (
 left join etl.any_nft_items i on i.address = m.address and m.type = 'item';
 
 create or replace view ton.nft_events as
-select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, e.nft_index, e.collection_address, e.previous_owner, e.owner, e.bidder,
+select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, coalesce(e.nft_index, i.index::text) as nft_index,
+  coalesce(e.collection_address, i.collection_address) as collection_address, e.previous_owner, e.owner, e.bidder,
   ton.nano_to_ton(e.price_raw) as price, e.price_raw as price_raw, case when e.price_raw is not null then 'TON' end as payment_asset, e.sale_address,
   e.marketplace, e.marketplace_address, etl.as_ton(ton.nano_to_ton(e.fee)) as marketplace_fee,
   ton.nano_to_ton(e.royalty) as royalty, e.royalty_address, e.comment, e.query_id as query_id, e.is_aborted, e.lt, e.trace_id, e.action_id, e.transaction_hash, coalesce(r.domain, q.domain) as domain
@@ -1374,17 +1375,17 @@ from (
     t.trace_id, null::text as action_id, t.transaction_hash
   from ton.nft_transfers t
   union all
-  select a.utime, k.type, k.sale_type, a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
+  select a.utime, k.type, coalesce(k.sale_type, case s.type when 'getgems_sale' then 'sale' when 'getgems_auction' then 'auction' end), a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
     case when k.type = 'sale' then etl.raw_address(coalesce(a.details->>'real_old_owner', a.details->>'old_owner')) end,
     case when k.type = 'sale' then etl.raw_address(a.details->>'new_owner') when k.type in ('bid', 'outbid') then null else a.source end,
     case when k.type in ('bid', 'outbid') then etl.raw_address(a.details->>'bidder') when k.type = 'auction end' then etl.raw_address(s.details->>'last_member') end,
     case when k.type in ('listing', 'price change', 'bid', 'outbid', 'sale') then a.amount
       when k.type = 'auction end' then nullif(etl.to_numeric(s.details->>'last_bid'), 0) end,
-    etl.raw_address(coalesce(a.details->>'sale_address', a.details->>'auction_address', a.details->>'auction', a.details->>'sale_contract')),
+    coalesce(etl.raw_address(coalesce(a.details->>'sale_address', a.details->>'auction_address', a.details->>'auction', a.details->>'sale_contract')), c.address),
     a.details->>'marketplace', etl.raw_address(a.details->>'marketplace_address'),
     coalesce(etl.to_numeric(a.details->>'marketplace_fee'), case when k.type = 'sale' then
-      a.amount - etl.to_numeric(a.details->>'payout_amount') - coalesce(etl.to_numeric(a.details->>'royalty_amount'), 0) end),
-    etl.to_numeric(a.details->>'royalty_amount'), etl.raw_address(a.details->>'royalty_address'),
+      a.amount - etl.to_numeric(a.details->>'payout_amount') - coalesce(r.royalty, case when c.address is null or s.address is not null then 0 end) end),
+    r.royalty, etl.raw_address(coalesce(a.details->>'royalty_address', case when k.type = 'sale' then coalesce(s.details->>'royalty_address', s.details->>'royalty_fee_address') end)),
     coalesce(a.details->>'comment', a.details->>'payout_comment'), etl.to_numeric(a.details->>'query_id'), a.success is false, a.end_lt,
     a.trace_id, a.action_id, null
   from ton.actions a
@@ -1394,7 +1395,15 @@ from (
     ('nft_cancel_auction', 'cancel', 'auction'), ('teleitem_cancel_auction', 'cancel', 'auction'), ('auction_bid', 'bid', 'auction'),
     ('auction_outbid', 'outbid', 'auction'), ('nft_purchase', 'sale', null), ('dns_purchase', 'sale', null),
     ('nft_finish_auction', 'auction end', 'auction')) k (action, type, sale_type) on k.action = a.type
-  left join etl.any_nft_sales s on s.address = etl.raw_address(a.details->>'auction_address') and k.type = 'auction end') e
+  -- A contract that sells an item owns it until then, and the source tells the fees of some sales by it alone.
+  cross join lateral (
+    select case when k.type = 'auction end' then etl.raw_address(a.details->>'auction_address')
+      when k.type = 'sale' and (a.details->>'old_owner') <> (a.details->>'real_old_owner') then etl.raw_address(a.details->>'old_owner') end as address) c
+  left join etl.any_nft_sales s on s.address = c.address
+  cross join lateral (
+    select coalesce(etl.to_numeric(a.details->>'royalty_amount'), case when k.type = 'sale' then coalesce(etl.to_numeric(s.details->>'royalty_amount'),
+      etl.rounded(a.amount * etl.to_numeric(s.details->>'royalty_fee_factor') / nullif(etl.to_numeric(s.details->>'royalty_fee_base'), 0))) end) as royalty) r) e
+left join etl.any_nft_items i on i.address = e.nft_address
 left join etl.any_dns_records r on r.nft_item_address = e.nft_address
 left join etl.any_dns_auctions q on q.nft_item_address = e.nft_address;
 

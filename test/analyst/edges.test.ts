@@ -43,3 +43,55 @@ test.each([19, 30, 255])(
     if (decimals > 40) expect(sums?.['prices']).toBe('0');
   },
 );
+
+test('nft_events knows of a sale what its contract alone tells, and of no item what is not known', async () => {
+  const [item = '', group = '', contract = '', seller = '', author = ''] = ['A1', 'A2', 'A3', 'A4', 'A5'].map(
+    (byte) => `0:${byte.repeat(32)}`,
+  );
+  const action = (id: string, type: string, details: object) =>
+    `insert into actions select (jsonb_populate_record(null::actions, to_jsonb(a) || '${JSON.stringify({
+      ...{ action_id: id, type, asset: item, success: true, details },
+      ...(type === 'nft_purchase' && { amount: '10000000000' }),
+    })}')).* from (select * from actions limit 1) a`;
+  const changes = [
+    action('1', 'nft_purchase', {
+      ...{ old_owner: contract, real_old_owner: seller, payout_amount: '8500000000' },
+      ...{ royalty_amount: null, royalty_address: null },
+    }),
+    action('2', 'auction_bid', { nft_collection: null }),
+    `insert into nft_items (address, collection_address, index, last_transaction_lt) values ('${item}', '${group}', 7, 1)`,
+  ];
+  const question = `select type, sale_type, collection_address, nft_index, previous_owner, sale_address, price::float8 as price, royalty::float8 as royalty,
+    royalty_address, marketplace_fee::float8 as fee from nft_events where nft_address = '${item}' order by action_id`;
+  const both = { collection_address: group, nft_index: '7' };
+  const sold = { ...both, type: 'sale', previous_owner: seller, sale_address: contract, price: '10' };
+  // Without its contract the royalty is not known, and so is what is left for the marketplace.
+  const unknown = { sale_type: null, royalty: null, royalty_address: null, fee: null };
+  const [sale, bid] = await asked(changes, question);
+  expect(sale).toEqual({ ...sold, ...unknown });
+  expect(bid).toMatchObject({ ...both, type: 'bid', royalty: null });
+  const told = (type: string, details: object) =>
+    asked(
+      [
+        ...changes,
+        `insert into nft_sales (address, type, details) values ('${contract}', '${type}', '${JSON.stringify(details)}')`,
+      ],
+      question,
+    );
+  const [fixed] = await told('getgems_sale', {
+    royalty_amount: '1000000000',
+    royalty_address: author.toLowerCase(),
+  });
+  expect(fixed).toEqual({ ...sold, sale_type: 'sale', royalty: '1', royalty_address: author, fee: '0.5' });
+  const [auction] = await told('getgems_auction', {
+    ...{ royalty_fee_factor: 5, royalty_fee_base: 100, royalty_fee_address: author },
+  });
+  expect(auction).toEqual({
+    ...sold,
+    ...{ sale_type: 'auction', royalty: '0.5', royalty_address: author, fee: '1' },
+  });
+  const [free] = await told('getgems_sale', {});
+  expect(free).toEqual({ ...sold, ...unknown, sale_type: 'sale', fee: '1.5' });
+  const seen = await asked(changes, `select address from etl.seen_sales`);
+  expect(seen).toEqual([{ address: contract }]);
+});
