@@ -868,7 +868,8 @@ from (
   union all
   select a.utime, k.type, coalesce(k.sale_type, case s.type when 'getgems_sale' then 'sale' when 'getgems_auction' then 'auction' end), a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
     case when k.type = 'sale' then etl.raw_address(coalesce(a.details->>'real_old_owner', a.details->>'old_owner')) end,
-    case when k.type = 'sale' then etl.raw_address(a.details->>'new_owner') when k.type in ('bid', 'outbid') then null else a.source end,
+    case when k.type = 'sale' then etl.raw_address(a.details->>'new_owner') when k.type in ('bid', 'outbid') then null
+      when k.type = 'mint' then nullif(a.source, etl.raw_address(a.details->>'nft_collection')) else a.source end,
     case when k.type in ('bid', 'outbid') then etl.raw_address(a.details->>'bidder') when k.type = 'auction end' then etl.raw_address(s.details->>'last_member') end,
     case when k.type in ('listing', 'price change', 'bid', 'outbid', 'sale') then a.amount
       when k.type = 'auction end' then nullif(etl.to_numeric(s.details->>'last_bid'), 0) end,
@@ -906,7 +907,7 @@ comment on column ton.nft_events.nft_address is 'The item of the event, raw form
 comment on column ton.nft_events.nft_index is 'Index of the item in its collection, by the event or else by nft_items; null if neither says.';
 comment on column ton.nft_events.collection_address is 'Collection of the item, raw form, by the event or else by nft_items; null if it has none or neither says.';
 comment on column ton.nft_events.previous_owner is 'Who gave or sold the item, raw form; null for other events.';
-comment on column ton.nft_events.owner is 'Who got the item by a mint, transfer or sale, or offers it, raw form; null for bids.';
+comment on column ton.nft_events.owner is 'Who got the item by a transfer or sale, asked for its mint, or offers it, raw form; null for bids, and for mints that the collection sent: nft_ownership has the owner.';
 comment on column ton.nft_events.bidder is 'Who made the bid, or the last bid of an auction that ended, raw form; null for other events.';
 comment on column ton.nft_events.price is 'Price or bid, whole units of payment_asset; of an auction that begins, its least bid, of one that ended, its last.';
 comment on column ton.nft_events.price_raw is 'The same price in the smallest units, nanotons.';

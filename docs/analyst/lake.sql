@@ -850,16 +850,20 @@ where d.relation = 'dex_volume';
 create or replace view ton.dex_volume as select *, false as certified from etl.open_dex_volume;
 
 create or replace view ton.nft_ownership as
-select h.nft_address, h.owner, h.utime as since,
-  lead(h.utime) over (partition by h.nft_address order by h.utime, h.lt) as until, h.kind, h.previous_owner, h.lt, h.trace_id
+select h.nft_address,
+  -- The source names the sender of a mint's message, mostly the collection: who gave the item away owned it, or owns it still.
+  case when h.kind = 'mint' then coalesce(lead(h.previous_owner) over w, case when lead(h.utime) over w is null then coalesce(i.real_owner, i.owner_address) end, h.owner) else h.owner end as owner,
+  h.utime as since, lead(h.utime) over w as until, h.kind, h.previous_owner, h.lt, h.trace_id
 from (
   select t.nft_address, nullif(t.new_owner, '') as owner, t.utime, t.transaction_lt as lt, 'transfer' as kind,
     nullif(t.old_owner, '') as previous_owner, t.trace_id
   from ton.nft_transfers t where t.transaction_aborted is not true
   union all
-  select a.asset, a.source, a.utime, a.end_lt, 'mint', null, a.trace_id
+  select a.asset, nullif(a.source, etl.raw_address(a.details->>'nft_collection')), a.utime, a.end_lt, 'mint', null, a.trace_id
   from ton.actions a where a.type = 'nft_mint' and a.success is not false
-) h;
+) h
+left join etl.any_nft_items i on i.address = h.nft_address and h.kind = 'mint'
+window w as (partition by h.nft_address order by h.utime, h.lt);
 
 create or replace view ton.validator_stakes as
 select e.election_id, to_timestamp(case when e.election_id between 0 and 253402300799 then e.election_id end) as starts, e.validator_pubkey, e.stake_holder_address,
@@ -1377,7 +1381,8 @@ from (
   union all
   select a.utime, k.type, coalesce(k.sale_type, case s.type when 'getgems_sale' then 'sale' when 'getgems_auction' then 'auction' end), a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
     case when k.type = 'sale' then etl.raw_address(coalesce(a.details->>'real_old_owner', a.details->>'old_owner')) end,
-    case when k.type = 'sale' then etl.raw_address(a.details->>'new_owner') when k.type in ('bid', 'outbid') then null else a.source end,
+    case when k.type = 'sale' then etl.raw_address(a.details->>'new_owner') when k.type in ('bid', 'outbid') then null
+      when k.type = 'mint' then nullif(a.source, etl.raw_address(a.details->>'nft_collection')) else a.source end,
     case when k.type in ('bid', 'outbid') then etl.raw_address(a.details->>'bidder') when k.type = 'auction end' then etl.raw_address(s.details->>'last_member') end,
     case when k.type in ('listing', 'price change', 'bid', 'outbid', 'sale') then a.amount
       when k.type = 'auction end' then nullif(etl.to_numeric(s.details->>'last_bid'), 0) end,

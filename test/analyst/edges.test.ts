@@ -95,3 +95,30 @@ test('nft_events knows of a sale what its contract alone tells, and of no item w
   const seen = await asked(changes, `select address from etl.seen_sales`);
   expect(seen).toEqual([{ address: contract }]);
 });
+
+test('nft_ownership names the owner after a mint that the collection sent', async () => {
+  const [item = '', group = '', first = '', second = ''] = ['A1', 'A2', 'A3', 'A4'].map(
+    (byte) => `0:${byte.repeat(32)}`,
+  );
+  const mint = `insert into actions select (jsonb_populate_record(null::actions, to_jsonb(a) || '${JSON.stringify(
+    {
+      ...{ action_id: 'mint', type: 'nft_mint', asset: item, source: group, success: true },
+      details: { nft_item: item, owner: group, nft_collection: group.toLowerCase() },
+    },
+  )}')).* from (select * from actions order by utime limit 1) a`;
+  const question = `select kind, owner from nft_ownership where nft_address = '${item}' order by since, kind`;
+  expect(await asked([mint], question)).toEqual([{ kind: 'mint', owner: null }]);
+  const listed = `insert into nft_items (address, owner_address, last_transaction_lt) values ('${item}', '${second}', 1)`;
+  expect(await asked([mint, listed], question)).toEqual([{ kind: 'mint', owner: second }]);
+  const given = `insert into nft_transfers (utime, transaction_lt, transaction_hash, nft_address, old_owner, new_owner, transaction_aborted)
+    select utime, transaction_lt, 'given', '${item}', '${first}', '${second}', false from nft_transfers order by utime desc limit 1`;
+  const owners = [
+    { kind: 'mint', owner: first },
+    { kind: 'transfer', owner: second },
+  ];
+  expect(await asked([mint, listed, given], question)).toEqual(owners);
+  // The same by the event: its sender is not taken for the owner.
+  expect(await asked([mint], `select owner from nft_events where nft_address = '${item}'`)).toEqual([
+    { owner: null },
+  ]);
+});
