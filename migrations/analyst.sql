@@ -743,7 +743,7 @@ comment on column etl.open_dex_volume.jettons is 'How many jettons changed hands
 
 create or replace view ton.nft_ownership as
 select h.nft_address,
-  -- The source names the sender of a mint's message, mostly the collection: who gave the item away owned it, or owns it still.
+  -- The source names who sent the message of a mint, mostly the collection. If the item was given away, the giver owned it.
   case when h.kind = 'mint' then coalesce(lead(h.previous_owner) over w, case when lead(h.utime) over w is null then coalesce(i.real_owner, i.owner_address) end, h.owner) else h.owner end as owner,
   h.utime as since, lead(h.utime) over w as until, h.kind, h.previous_owner, h.lt, h.trace_id
 from (
@@ -758,7 +758,7 @@ left join ton.nft_items i on i.address = h.nft_address and h.kind = 'mint'
 window w as (partition by h.nft_address order by h.utime, h.lt);
 comment on view ton.nft_ownership is 'Who owned an NFT item from when until when: one row for each owner in turn, as far as its mint and transfers are stored.';
 comment on column ton.nft_ownership.nft_address is 'The item that was owned, raw form.';
-comment on column ton.nft_ownership.owner is 'Who owned the item from since on, raw form: after a mint, who gave it away next, else its owner in nft_items, else who asked for the mint. Null if none is known.';
+comment on column ton.nft_ownership.owner is 'Who owned the item from since on, raw form; null if that is not known. After a mint, that is who gave it away next, else its owner in nft_items, else who asked for the mint.';
 comment on column ton.nft_ownership.since is 'When the owner got the item, UTC: block time of the transfer; of a mint, when its trace ended.';
 comment on column ton.nft_ownership.until is 'When the item went to the next owner, UTC; null for the last owner that is stored.';
 comment on column ton.nft_ownership.kind is 'How the owner got the item: mint or transfer (sales are transfers too).';

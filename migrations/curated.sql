@@ -907,7 +907,7 @@ comment on column ton.nft_events.nft_address is 'The item of the event, raw form
 comment on column ton.nft_events.nft_index is 'Index of the item in its collection, by the event or else by nft_items; null if neither says.';
 comment on column ton.nft_events.collection_address is 'Collection of the item, raw form, by the event or else by nft_items; null if it has none or neither says.';
 comment on column ton.nft_events.previous_owner is 'Who gave or sold the item, raw form; null for other events.';
-comment on column ton.nft_events.owner is 'Who got the item by a transfer or sale, asked for its mint, or offers it, raw form; null for bids, and for mints that the collection sent: nft_ownership has the owner.';
+comment on column ton.nft_events.owner is 'Who got the item by a transfer or sale, asked for its mint, or offers it, raw form. Null for bids, and for mints that the collection sent, whose owner is in nft_ownership.';
 comment on column ton.nft_events.bidder is 'Who made the bid, or the last bid of an auction that ended, raw form; null for other events.';
 comment on column ton.nft_events.price is 'Price or bid, whole units of payment_asset; of an auction that begins, its least bid, of one that ended, its last.';
 comment on column ton.nft_events.price_raw is 'The same price in the smallest units, nanotons.';
@@ -916,8 +916,8 @@ comment on column ton.nft_events.sale_address is 'Contract that offers the item 
 comment on column ton.nft_events.marketplace is 'Name of the marketplace as the source knows it, such as getgems; else null.';
 comment on column ton.nft_events.marketplace_address is 'Account of the marketplace of the event, raw form; null if there is none.';
 comment on column ton.nft_events.marketplace_fee is 'What the marketplace gets, TON; of a sale, what is left of the price after payout and royalty. Null if one of them is not known.';
-comment on column ton.nft_events.royalty is 'What goes to the author, TON, by the event or else, of a sale, by its contract in nft_sales; null if there is none or neither says.';
-comment on column ton.nft_events.royalty_address is 'Who gets the royalty, raw form, by the event or else, of a sale, by its contract; null if neither says.';
+comment on column ton.nft_events.royalty is 'What goes to the author, TON; of a sale, by the event or else by its contract in nft_sales. Null if there is none or neither says.';
+comment on column ton.nft_events.royalty_address is 'Who gets the royalty, raw form; of a sale, by the event or else by its contract in nft_sales. Null if neither says.';
 comment on column ton.nft_events.comment is 'Text that came with the event; null if there was none, or the server did not decode it.';
 comment on column ton.nft_events.query_id is 'Number that the sender chose for the event; null if the source does not say.';
 comment on column ton.nft_events.is_aborted is 'True if the event was tried and failed.';

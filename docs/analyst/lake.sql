@@ -851,7 +851,7 @@ create or replace view ton.dex_volume as select *, false as certified from etl.o
 
 create or replace view ton.nft_ownership as
 select h.nft_address,
-  -- The source names the sender of a mint's message, mostly the collection: who gave the item away owned it, or owns it still.
+  -- The source names who sent the message of a mint, mostly the collection. If the item was given away, the giver owned it.
   case when h.kind = 'mint' then coalesce(lead(h.previous_owner) over w, case when lead(h.utime) over w is null then coalesce(i.real_owner, i.owner_address) end, h.owner) else h.owner end as owner,
   h.utime as since, lead(h.utime) over w as until, h.kind, h.previous_owner, h.lt, h.trace_id
 from (
