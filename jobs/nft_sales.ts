@@ -22,7 +22,8 @@ export const nftSale = z.strictObject({
 
 export default defineCollection({
   title: 'Sales and auctions of NFT items: price, bids, fees, royalties',
-  limitations: 'sales that ended between two readings of the item; bids between two look-ups',
+  limitations:
+    'sales that ended between two readings of the item, if no stored action names them; bids between two look-ups',
   tables: { nft_sales },
   walks: [
     lookup({

@@ -617,7 +617,7 @@ returns table (owner text, balance numeric, jetton_wallet text) language sql sta
   order by 2 desc, 1, 3;
 end;
 comment on function ton.jetton_holders(text, timestamptz) is
-  'Who held a jetton before a moment (default: now) and how much, in its smallest units, richest first: the sum of the movements that are stored. Together they are what was minted but for what was burned. What was minted to a wallet whose owner is not known has no owner and a row for each jetton_wallet. What such a wallet was sent by a transfer is its owner''s. Balances are true if the jetton is stored from its first mint on, burns included. If it is not, those of owners whose jettons came before are too low, or below zero.';
+  'Who held a jetton before a moment (default: now) and how much, in its smallest units, richest first: the sum of the movements that are stored. Together they are what was minted but for what was burned. What was minted to a wallet whose owner is not known has no owner and a row for each jetton_wallet. What such a wallet was sent by a transfer is its owner''s. Balances are true if the jetton is stored from its first mint on, burns included. If it is not, those of owners whose jettons came before are too low, or below zero. So are those of mintless jettons, which owners claim without a mint.';
 
 create or replace function ton.account_statement(account text, "from" timestamptz, "to" timestamptz)
 returns table (

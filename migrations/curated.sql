@@ -1005,7 +1005,7 @@ from (
     from ton.jetton_movements x where x.account is not null) j) b
 left join ton.jetton_masters m on m.address = b.asset
 left join ton.token_metadata k on k.address = b.asset;
-comment on view ton.balances is 'What each account held before and after each change, one row for each change of an asset. Balances of TON are those of the chain, balances of jettons are the sum of their movements that are stored. So a balance of jettons is the owner''s only if the jetton is stored from its first mint on, burns included. What was minted to a wallet whose owner is not known (jetton_mints.owner) is left out. If mints are missing, balances are too low, or below zero. If neither an account nor a range is named, all that is stored is read.';
+comment on view ton.balances is 'What each account held before and after each change, one row for each change of an asset. Balances of TON are those of the chain, balances of jettons are the sum of their movements that are stored. So a balance of jettons is the owner''s only if the jetton is stored from its first mint on, burns included. What was minted to a wallet whose owner is not known (jetton_mints.owner) is left out. If mints are missing, balances are too low, or below zero; so are those of mintless jettons, which owners claim without a mint. If neither an account nor a range is named, all that is stored is read.';
 comment on column ton.balances.utime is 'Block time, UTC, of the change of the balance.';
 comment on column ton.balances.block_time is 'The same as utime of the change, under the name that other data sets have for it.';
 comment on column ton.balances.account is 'Account whose balance changed, raw form: of jettons their owner, not the jetton wallet.';
