@@ -934,14 +934,18 @@ from (
     -- A change of price names no collection.
     coalesce(e.collection_address, max(e.collection_address) over (partition by e.nft_address)) as collection_address,
     e.owner as seller, e.price, e.price_raw, e.marketplace, e.sale_address, e.domain, e.trace_id
-  from ton.nft_events e
-  where e.type in ('listing', 'price change', 'sale', 'cancel') and not e.is_aborted
+  from (
+    select n.*, count(*) filter (where n.type <> 'transfer') over (partition by n.nft_address, n.trace_id) as named
+    from ton.nft_events n where n.type in ('listing', 'price change', 'sale', 'cancel', 'transfer') and not n.is_aborted) e
+  -- The contract of an offer owns the item, so an offer ends with any transfer, also of a sale that the source does not know
+  -- as one. A transfer in the trace of another event is a part of that.
+  where e.type <> 'transfer' or e.named = 0
   window w as (partition by e.nft_address order by e.utime, e.lt)) o
 where o.type in ('listing', 'price change') and o.sale_type = 'sale';
 comment on view ton.nft_offers is 'Offers of NFT items at a fixed price, one row for each price of an offer, from when until when it stood. The floor of a collection at a moment is the least price of the offers that stood then.';
 comment on column ton.nft_offers.since is 'When the item was offered at this price, UTC: when the trace of the listing or of the change of price ended.';
 comment on column ton.nft_offers.until is 'When the offer ended or its price changed, UTC; null if it stands.';
-comment on column ton.nft_offers.ended_by is 'What ended the offer: sale, cancel, price change, or another listing; null if it stands.';
+comment on column ton.nft_offers.ended_by is 'What ended the offer: sale, cancel, price change, another listing, or a transfer by which the item left it otherwise; null if it stands.';
 comment on column ton.nft_offers.nft_address is 'The item that is offered, raw form.';
 comment on column ton.nft_offers.collection_address is 'Collection of the offered item, raw form; null if it has none or the source does not say.';
 comment on column ton.nft_offers.seller is 'Who offers the item, raw form.';

@@ -1419,8 +1419,12 @@ from (
     -- A change of price names no collection.
     coalesce(e.collection_address, max(e.collection_address) over (partition by e.nft_address)) as collection_address,
     e.owner as seller, e.price, e.price_raw, e.marketplace, e.sale_address, e.domain, e.trace_id
-  from ton.nft_events e
-  where e.type in ('listing', 'price change', 'sale', 'cancel') and not e.is_aborted
+  from (
+    select n.*, count(*) filter (where n.type <> 'transfer') over (partition by n.nft_address, n.trace_id) as named
+    from ton.nft_events n where n.type in ('listing', 'price change', 'sale', 'cancel', 'transfer') and not n.is_aborted) e
+  -- The contract of an offer owns the item, so an offer ends with any transfer, also of a sale that the source does not know
+  -- as one. A transfer in the trace of another event is a part of that.
+  where e.type <> 'transfer' or e.named = 0
   window w as (partition by e.nft_address order by e.utime, e.lt)) o
 where o.type in ('listing', 'price change') and o.sale_type = 'sale';
 

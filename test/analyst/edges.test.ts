@@ -122,3 +122,23 @@ test('nft_ownership names the owner after a mint that the collection sent', asyn
     { owner: null },
   ]);
 });
+
+test('an offer ends when its item leaves it, also by a sale that the source does not know as one', async () => {
+  const [item = '', contract = '', buyer = ''] = ['B1', 'B2', 'B3'].map((byte) => `0:${byte.repeat(32)}`);
+  const listing = `insert into actions select (jsonb_populate_record(null::actions, to_jsonb(a) || '${JSON.stringify(
+    {
+      ...{ action_id: 'listing', trace_id: 'listing', type: 'nft_put_on_sale', asset: item, success: true },
+      ...{ amount: '5000000000', details: { nft_item: item, sale_address: contract } },
+    },
+  )}')).* from (select * from actions order by utime limit 1) a`;
+  const given = (trace: string, to: string, order: string) =>
+    `insert into nft_transfers (utime, transaction_lt, transaction_hash, nft_address, new_owner, trace_id, transaction_aborted)
+     select utime, transaction_lt, '${trace}', '${item}', '${to}', '${trace}', false from nft_transfers order by utime ${order} limit 1`;
+  const question = `select ended_by, until is null as stands from nft_offers where nft_address = '${item}'`;
+  // The transfer that brings the item into the offer is a part of the listing.
+  const listed = [listing, given('listing', contract, 'desc')];
+  expect(await asked(listed, question)).toEqual([{ ended_by: null, stands: 't' }]);
+  expect(await asked([...listed, given('other', buyer, 'desc')], question)).toEqual([
+    { ended_by: 'transfer', stands: 'f' },
+  ]);
+});
