@@ -22,7 +22,8 @@ export const nftSale = z.strictObject({
 
 export default defineCollection({
   title: 'Sales and auctions of NFT items: price, bids, fees, royalties',
-  limitations: 'sales that ended between two readings of the item; bids between two look-ups',
+  limitations:
+    'sales that ended between two readings of the item, if no stored action names them; bids between two look-ups',
   tables: { nft_sales },
   walks: [
     lookup({
@@ -41,6 +42,7 @@ export default defineCollection({
           { relation: 'ton.nft_items', key: 'sale_contract_address', time: 'loaded_at' },
           { relation: 'ton.nft_items', key: 'auction_contract_address', time: 'loaded_at' },
           { relation: 'etl.seen_telemints', key: 'address', lt: 'lt', time: 'loaded_at' },
+          { relation: 'etl.seen_sales', key: 'address', lt: 'lt', time: 'utime' },
         ],
       },
     }),

@@ -626,7 +626,7 @@ returns table (owner text, balance numeric, jetton_wallet text) language sql sta
   order by 2 desc, 1, 3;
 end;
 comment on function ton.jetton_holders(text, timestamptz) is
-  'Who held a jetton before a moment (default: now) and how much, in its smallest units, richest first: the sum of the movements that are stored. Together they are what was minted but for what was burned. What was minted to a wallet whose owner is not known has no owner and a row for each jetton_wallet. What such a wallet was sent by a transfer is its owner''s. Balances are true if the jetton is stored from its first mint on, burns included. If it is not, those of owners whose jettons came before are too low, or below zero.';
+  'Who held a jetton before a moment (default: now) and how much, in its smallest units, richest first: the sum of the movements that are stored. Together they are what was minted but for what was burned. What was minted to a wallet whose owner is not known has no owner and a row for each jetton_wallet. What such a wallet was sent by a transfer is its owner''s. Balances are true if the jetton is stored from its first mint on, burns included. If it is not, those of owners whose jettons came before are too low, or below zero. So are those of mintless jettons, which owners claim without a mint.';
 
 create or replace function ton.account_statement(account text, "from" timestamptz, "to" timestamptz)
 returns table (
@@ -751,19 +751,23 @@ comment on column etl.open_dex_volume.volume is 'TON that changed hands either w
 comment on column etl.open_dex_volume.jettons is 'How many jettons changed hands for it, in the smallest units.';
 
 create or replace view ton.nft_ownership as
-select h.nft_address, h.owner, h.utime as since,
-  lead(h.utime) over (partition by h.nft_address order by h.utime, h.lt) as until, h.kind, h.previous_owner, h.lt, h.trace_id
+select h.nft_address,
+  -- The source names who sent the message of a mint, mostly the collection. If the item was given away, the giver owned it.
+  case when h.kind = 'mint' then coalesce(lead(h.previous_owner) over w, case when lead(h.utime) over w is null then coalesce(i.real_owner, i.owner_address) end, h.owner) else h.owner end as owner,
+  h.utime as since, lead(h.utime) over w as until, h.kind, h.previous_owner, h.lt, h.trace_id
 from (
   select t.nft_address, nullif(t.new_owner, '') as owner, t.utime, t.transaction_lt as lt, 'transfer' as kind,
     nullif(t.old_owner, '') as previous_owner, t.trace_id
   from ton.nft_transfers t where t.transaction_aborted is not true
   union all
-  select a.asset, a.source, a.utime, a.end_lt, 'mint', null, a.trace_id
+  select a.asset, nullif(a.source, etl.raw_address(a.details->>'nft_collection')), a.utime, a.end_lt, 'mint', null, a.trace_id
   from ton.actions a where a.type = 'nft_mint' and a.success is not false
-) h;
+) h
+left join ton.nft_items i on i.address = h.nft_address and h.kind = 'mint'
+window w as (partition by h.nft_address order by h.utime, h.lt);
 comment on view ton.nft_ownership is 'Who owned an NFT item from when until when: one row for each owner in turn, as far as its mint and transfers are stored.';
 comment on column ton.nft_ownership.nft_address is 'The item that was owned, raw form.';
-comment on column ton.nft_ownership.owner is 'Who owned the item from since on, raw form.';
+comment on column ton.nft_ownership.owner is 'Who owned the item from since on, raw form; null if that is not known. After a mint, that is who gave it away next, else its owner in nft_items, else who asked for the mint.';
 comment on column ton.nft_ownership.since is 'When the owner got the item, UTC: block time of the transfer; of a mint, when its trace ended.';
 comment on column ton.nft_ownership.until is 'When the item went to the next owner, UTC; null for the last owner that is stored.';
 comment on column ton.nft_ownership.kind is 'How the owner got the item: mint or transfer (sales are transfers too).';

@@ -159,7 +159,7 @@ comment on column etl.asset_trades.usd is 'What was paid in a stable jetton, who
 
 create or replace view etl.open_hourly_trades as
 select d.day, t.hour, t.asset, t.trades, t.traders, etl.as_raw(t.ton)::numeric(38,0) as ton, etl.as_raw(t.ton_amount)::numeric(38,0) as ton_amount,
-  etl.as_usd(t.usd)::numeric(38,6) as usd, etl.as_raw(t.usd_amount)::numeric(38,0) as usd_amount, etl.as_price(t.ton_usd)::numeric(38,24) as ton_usd
+  etl.as_usd(t.usd)::numeric(38,6) as usd, etl.as_raw(t.usd_amount)::numeric(38,0) as usd_amount, nullif(etl.as_price(t.ton_usd), 0)::numeric(38,24) as ton_usd
 from etl.open_days d,
 lateral (
   select g.hour, g.asset, g.trades, g.traders, g.ton, g.ton_amount, g.usd, g.usd_amount,
@@ -186,7 +186,7 @@ comment on column etl.open_hourly_trades.ton_usd is 'Price of a TON in USD in th
 
 create or replace view etl.open_daily_trades as
 select d.day, t.asset, t.trades, t.traders, etl.as_raw(t.ton)::numeric(38,0) as ton, etl.as_raw(t.ton_amount)::numeric(38,0) as ton_amount,
-  etl.as_usd(t.usd)::numeric(38,6) as usd, etl.as_raw(t.usd_amount)::numeric(38,0) as usd_amount, etl.as_price(t.ton_usd)::numeric(38,24) as ton_usd
+  etl.as_usd(t.usd)::numeric(38,6) as usd, etl.as_raw(t.usd_amount)::numeric(38,0) as usd_amount, nullif(etl.as_price(t.ton_usd), 0)::numeric(38,24) as ton_usd
 from etl.open_days d,
 lateral (
   select g.asset, g.trades, g.traders, g.ton, g.ton_amount, g.usd, g.usd_amount,
@@ -274,11 +274,12 @@ select etl.make_report(r) from etl.reports_by_day() r where r not in ('daily_leg
 -- Prices are per whole unit.
 
 create or replace view etl.trade_prices as
-select p.period, p.day, p.hour, p.asset, p.symbol, (case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end)::numeric(38,24) as price_ton,
-  etl.as_price(case when p.is_stable then 1 when p.worth_ton is null then p.usd / p.usd_units else p.worth_ton / p.priced * p.ton_usd end)::numeric(38,24) as price_usd,
+select p.period, p.day, p.hour, p.asset, p.symbol, (case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / nullif(p.priced, 0)) end)::numeric(38,24) as price_ton,
+  etl.as_price(case when p.is_stable then 1 when p.worth_ton is null then p.usd / nullif(p.usd_units, 0) else p.worth_ton / nullif(p.priced, 0) * p.ton_usd end)::numeric(38,24) as price_usd,
   etl.as_ton(p.worth_ton)::numeric(38,9) as volume_ton, etl.as_usd(coalesce(p.worth_ton * p.ton_usd, p.usd))::numeric(38,6) as volume_usd, p.trades, p.traders,
   p.trades >= 100 and p.traders >= 10 as is_liquid, p.certified
 from (
+  -- An amount of a jetton with more than 18 decimals may round to none.
   select r.*, etl.units(r.usd_amount, r.decimals) as usd_units,
     case when r.ton is not null or r.ton_usd is not null then ton.nano_to_ton(coalesce(r.ton, 0) + coalesce(etl.rounded(1000000000 * r.usd / r.ton_usd), 0)) end as worth_ton,
     etl.units(coalesce(r.ton_amount, 0) + case when r.ton_usd is null then 0 else coalesce(r.usd_amount, 0) end, r.decimals) as priced
@@ -363,7 +364,7 @@ lateral (
     from ton.hourly_trades p where p.day = d.day),
   rates as materialized (select h.hour, max(h.ton_usd) as rate from hours h group by 1),
   day as materialized (
-    select sum(h.usd) / ton.nano_to_ton(sum(h.usd_amount)) as rate from hours h where h.asset = 'TON'),
+    select nullif(sum(h.usd), 0) / nullif(ton.nano_to_ton(sum(h.usd_amount)), 0) as rate from hours h where h.asset = 'TON'),
   prices as materialized (
     select h.asset, etl.nanotons_each(sum(h.ton), sum(h.ton_amount), sum(h.usd), sum(h.usd_amount), max(y.rate)) as price
     from hours h cross join day y group by 1)
@@ -699,8 +700,8 @@ lateral (
     select u.*, etl.units(u.reserve_1_raw, u.decimals_1) as reserve_1, etl.units(u.reserve_2_raw, u.decimals_2) as reserve_2,
       etl.units(u.supply, u.lp_decimals) as lp_supply
     from (
-      select h.*, etl.as_raw(coalesce(h.held_1, etl.rounded(h.withdrawn_1_raw / h.burned_raw * h.supply) + h.later_1_raw)) as reserve_1_raw,
-        etl.as_raw(coalesce(h.held_2, etl.rounded(h.withdrawn_2_raw / h.burned_raw * h.supply) + h.later_2_raw)) as reserve_2_raw,
+      select h.*, etl.as_raw(coalesce(h.held_1, etl.rounded(h.withdrawn_1_raw / nullif(h.burned_raw, 0) * h.supply) + h.later_1_raw)) as reserve_1_raw,
+        etl.as_raw(coalesce(h.held_2, etl.rounded(h.withdrawn_2_raw / nullif(h.burned_raw, 0) * h.supply) + h.later_2_raw)) as reserve_2_raw,
         etl.asset_symbol(h.asset_1, m1.symbol, k1.symbol) as symbol_1, etl.asset_symbol(h.asset_2, m2.symbol, k2.symbol) as symbol_2,
         etl.asset_decimals(h.asset_1, m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed) as decimals_1,
         etl.asset_decimals(h.asset_2, m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed) as decimals_2,
@@ -916,7 +917,8 @@ comment on column ton.nft_metadata.token_info is 'All that the indexer had found
 
 
 create or replace view ton.nft_events as
-select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, e.nft_index, e.collection_address, e.previous_owner, e.owner, e.bidder,
+select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, coalesce(e.nft_index, i.index::text) as nft_index,
+  coalesce(e.collection_address, i.collection_address) as collection_address, e.previous_owner, e.owner, e.bidder,
   ton.nano_to_ton(e.price_raw)::numeric(38,9) as price, e.price_raw::numeric(38,0) as price_raw, case when e.price_raw is not null then 'TON' end as payment_asset, e.sale_address,
   e.marketplace, e.marketplace_address, etl.as_ton(ton.nano_to_ton(e.fee))::numeric(38,9) as marketplace_fee,
   ton.nano_to_ton(e.royalty)::numeric(38,9) as royalty, e.royalty_address, e.comment, e.query_id::numeric(38,0) as query_id, e.is_aborted, e.lt, e.trace_id, e.action_id, e.transaction_hash, coalesce(r.domain, q.domain) as domain
@@ -928,17 +930,18 @@ from (
     t.trace_id, null::text as action_id, t.transaction_hash
   from ton.nft_transfers t
   union all
-  select a.utime, k.type, k.sale_type, a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
+  select a.utime, k.type, coalesce(k.sale_type, case s.type when 'getgems_sale' then 'sale' when 'getgems_auction' then 'auction' end), a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
     case when k.type = 'sale' then etl.raw_address(coalesce(a.details->>'real_old_owner', a.details->>'old_owner')) end,
-    case when k.type = 'sale' then etl.raw_address(a.details->>'new_owner') when k.type in ('bid', 'outbid') then null else a.source end,
+    case when k.type = 'sale' then etl.raw_address(a.details->>'new_owner') when k.type in ('bid', 'outbid') then null
+      when k.type = 'mint' then nullif(a.source, etl.raw_address(a.details->>'nft_collection')) else a.source end,
     case when k.type in ('bid', 'outbid') then etl.raw_address(a.details->>'bidder') when k.type = 'auction end' then etl.raw_address(s.details->>'last_member') end,
     case when k.type in ('listing', 'price change', 'bid', 'outbid', 'sale') then a.amount
       when k.type = 'auction end' then nullif(etl.to_numeric(s.details->>'last_bid'), 0) end,
-    etl.raw_address(coalesce(a.details->>'sale_address', a.details->>'auction_address', a.details->>'auction', a.details->>'sale_contract')),
+    coalesce(etl.raw_address(coalesce(a.details->>'sale_address', a.details->>'auction_address', a.details->>'auction', a.details->>'sale_contract')), c.address),
     a.details->>'marketplace', etl.raw_address(a.details->>'marketplace_address'),
     coalesce(etl.to_numeric(a.details->>'marketplace_fee'), case when k.type = 'sale' then
-      a.amount - etl.to_numeric(a.details->>'payout_amount') - coalesce(etl.to_numeric(a.details->>'royalty_amount'), 0) end),
-    etl.to_numeric(a.details->>'royalty_amount'), etl.raw_address(a.details->>'royalty_address'),
+      a.amount - etl.to_numeric(a.details->>'payout_amount') - coalesce(r.royalty, case when c.address is null or s.address is not null then 0 end) end),
+    r.royalty, etl.raw_address(coalesce(a.details->>'royalty_address', case when k.type = 'sale' then coalesce(s.details->>'royalty_address', s.details->>'royalty_fee_address') end)),
     coalesce(a.details->>'comment', a.details->>'payout_comment'), etl.to_numeric(a.details->>'query_id'), a.success is false, a.end_lt,
     a.trace_id, a.action_id, null
   from ton.actions a
@@ -948,29 +951,37 @@ from (
     ('nft_cancel_auction', 'cancel', 'auction'), ('teleitem_cancel_auction', 'cancel', 'auction'), ('auction_bid', 'bid', 'auction'),
     ('auction_outbid', 'outbid', 'auction'), ('nft_purchase', 'sale', null), ('dns_purchase', 'sale', null),
     ('nft_finish_auction', 'auction end', 'auction')) k (action, type, sale_type) on k.action = a.type
-  left join ton.nft_sales s on s.address = etl.raw_address(a.details->>'auction_address') and k.type = 'auction end') e
+  -- A contract that sells an item owns it until then, and the source tells the fees of some sales by it alone.
+  cross join lateral (
+    select case when k.type = 'auction end' then etl.raw_address(a.details->>'auction_address')
+      when k.type = 'sale' and (a.details->>'old_owner') <> (a.details->>'real_old_owner') then etl.raw_address(a.details->>'old_owner') end as address) c
+  left join ton.nft_sales s on s.address = c.address
+  cross join lateral (
+    select coalesce(etl.to_numeric(a.details->>'royalty_amount'), case when k.type = 'sale' then coalesce(etl.to_numeric(s.details->>'royalty_amount'),
+      etl.rounded(a.amount * etl.to_numeric(s.details->>'royalty_fee_factor') / nullif(etl.to_numeric(s.details->>'royalty_fee_base'), 0))) end) as royalty) r) e
+left join ton.nft_items i on i.address = e.nft_address
 left join ton.dns_records r on r.nft_item_address = e.nft_address
 left join ton.dns_auctions q on q.nft_item_address = e.nft_address;
 comment on view ton.nft_events is 'What happened to NFT items: mints, transfers, listings, changes of price, cancellations, bids, bids that were outbid, sales and ends of auctions, one row each. Price and winner of the end of an auction are known by its contract (nft_sales), if that was looked up. A sale moves its item by a transfer, which has a row of its own.';
 comment on column ton.nft_events.utime is 'Block time, UTC, of the transfer; of all else, when its trace ended: give a range of it.';
 comment on column ton.nft_events.block_time is 'The same as utime of the event, under the name that other data sets have for it.';
 comment on column ton.nft_events.type is 'What happened: mint, transfer, listing, price change, cancel, bid, outbid, sale or auction end.';
-comment on column ton.nft_events.sale_type is 'How the item is offered: sale (at a fixed price) or auction; null if that does not apply or the source does not say.';
+comment on column ton.nft_events.sale_type is 'How the item is offered: sale (at a fixed price) or auction; of a sale, by its contract in nft_sales. Null if that does not apply or is not known.';
 comment on column ton.nft_events.nft_address is 'The item of the event, raw form.';
-comment on column ton.nft_events.nft_index is 'Index of the item in its collection; null if the source does not say.';
-comment on column ton.nft_events.collection_address is 'Collection of the item, raw form; null if it has none or the source does not say.';
+comment on column ton.nft_events.nft_index is 'Index of the item in its collection, by the event or else by nft_items; null if neither says.';
+comment on column ton.nft_events.collection_address is 'Collection of the item, raw form, by the event or else by nft_items; null if it has none or neither says.';
 comment on column ton.nft_events.previous_owner is 'Who gave or sold the item, raw form; null for other events.';
-comment on column ton.nft_events.owner is 'Who got the item by a mint, transfer or sale, or offers it, raw form; null for bids.';
+comment on column ton.nft_events.owner is 'Who got the item by a transfer or sale, asked for its mint, or offers it, raw form. Null for bids, and for mints that the collection sent, whose owner is in nft_ownership.';
 comment on column ton.nft_events.bidder is 'Who made the bid, or the last bid of an auction that ended, raw form; null for other events.';
 comment on column ton.nft_events.price is 'Price or bid, whole units of payment_asset; of an auction that begins, its least bid, of one that ended, its last.';
 comment on column ton.nft_events.price_raw is 'The same price in the smallest units, nanotons.';
 comment on column ton.nft_events.payment_asset is 'What the price is of: TON, as the source tells of no other sales; null if there is no price.';
-comment on column ton.nft_events.sale_address is 'Contract that offers the item, raw form; null if the source does not say.';
+comment on column ton.nft_events.sale_address is 'Contract that offers the item or sold it, raw form; null if the source does not say.';
 comment on column ton.nft_events.marketplace is 'Name of the marketplace as the source knows it, such as getgems; else null.';
 comment on column ton.nft_events.marketplace_address is 'Account of the marketplace of the event, raw form; null if there is none.';
-comment on column ton.nft_events.marketplace_fee is 'What the marketplace gets, TON; of a sale, what is left of the price after payout and royalty. Null if that is not known.';
-comment on column ton.nft_events.royalty is 'What goes to the author, TON; null if there is none or the source does not say.';
-comment on column ton.nft_events.royalty_address is 'Who gets the royalty, raw form; null if the source does not say.';
+comment on column ton.nft_events.marketplace_fee is 'What the marketplace gets, TON; of a sale, what is left of the price after payout and royalty. Null if one of them is not known.';
+comment on column ton.nft_events.royalty is 'What goes to the author, TON; of a sale, by the event or else by its contract in nft_sales. Null if there is none or neither says.';
+comment on column ton.nft_events.royalty_address is 'Who gets the royalty, raw form; of a sale, by the event or else by its contract in nft_sales. Null if neither says.';
 comment on column ton.nft_events.comment is 'Text that came with the event; null if there was none, or the server did not decode it.';
 comment on column ton.nft_events.query_id is 'Number that the sender chose for the event; null if the source does not say.';
 comment on column ton.nft_events.is_aborted is 'True if the event was tried and failed.';
@@ -987,14 +998,18 @@ from (
     -- A change of price names no collection.
     coalesce(e.collection_address, max(e.collection_address) over (partition by e.nft_address)) as collection_address,
     e.owner as seller, e.price, e.price_raw, e.marketplace, e.sale_address, e.domain, e.trace_id
-  from ton.nft_events e
-  where e.type in ('listing', 'price change', 'sale', 'cancel') and not e.is_aborted
+  from (
+    select n.*, count(*) filter (where n.type <> 'transfer') over (partition by n.nft_address, n.trace_id) as named
+    from ton.nft_events n where n.type in ('listing', 'price change', 'sale', 'cancel', 'transfer') and not n.is_aborted) e
+  -- The contract of an offer owns the item, so an offer ends with any transfer, also of a sale that the source does not know
+  -- as one. A transfer in the trace of another event is a part of that.
+  where e.type <> 'transfer' or e.named = 0
   window w as (partition by e.nft_address order by e.utime, e.lt)) o
 where o.type in ('listing', 'price change') and o.sale_type = 'sale';
 comment on view ton.nft_offers is 'Offers of NFT items at a fixed price, one row for each price of an offer, from when until when it stood. The floor of a collection at a moment is the least price of the offers that stood then.';
 comment on column ton.nft_offers.since is 'When the item was offered at this price, UTC: when the trace of the listing or of the change of price ended.';
 comment on column ton.nft_offers.until is 'When the offer ended or its price changed, UTC; null if it stands.';
-comment on column ton.nft_offers.ended_by is 'What ended the offer: sale, cancel, price change, or another listing; null if it stands.';
+comment on column ton.nft_offers.ended_by is 'What ended the offer: sale, cancel, price change, another listing, or a transfer by which the item left it otherwise; null if it stands.';
 comment on column ton.nft_offers.nft_address is 'The item that is offered, raw form.';
 comment on column ton.nft_offers.collection_address is 'Collection of the offered item, raw form; null if it has none or the source does not say.';
 comment on column ton.nft_offers.seller is 'Who offers the item, raw form.';
@@ -1058,7 +1073,7 @@ from (
     from ton.jetton_movements x where x.account is not null) j) b
 left join ton.jetton_masters m on m.address = b.asset
 left join ton.token_metadata k on k.address = b.asset;
-comment on view ton.balances is 'What each account held before and after each change, one row for each change of an asset. Balances of TON are those of the chain, balances of jettons are the sum of their movements that are stored. So a balance of jettons is the owner''s only if the jetton is stored from its first mint on, burns included. What was minted to a wallet whose owner is not known (jetton_mints.owner) is left out. If mints are missing, balances are too low, or below zero. If neither an account nor a range is named, all that is stored is read.';
+comment on view ton.balances is 'What each account held before and after each change, one row for each change of an asset. Balances of TON are those of the chain, balances of jettons are the sum of their movements that are stored. So a balance of jettons is the owner''s only if the jetton is stored from its first mint on, burns included. What was minted to a wallet whose owner is not known (jetton_mints.owner) is left out. If mints are missing, balances are too low, or below zero; so are those of mintless jettons, which owners claim without a mint. If neither an account nor a range is named, all that is stored is read.';
 comment on column ton.balances.utime is 'Block time, UTC, of the change of the balance.';
 comment on column ton.balances.block_time is 'The same as utime of the change, under the name that other data sets have for it.';
 comment on column ton.balances.account is 'Account whose balance changed, raw form: of jettons their owner, not the jetton wallet.';

@@ -393,6 +393,14 @@ comment on view etl.seen_pools is 'Accounts that the indexer takes for nominator
 comment on column etl.seen_pools.address is 'Account of the nominator pool, raw form.';
 comment on column etl.seen_pools.loaded_at is 'When the row that names the interfaces of the pool was written last, wall time, UTC.';
 
+create or replace view etl.seen_sales as
+select etl.raw_address(a.details->>'old_owner') as address, a.start_lt as lt, a.utime
+from ton.actions a where a.type in ('nft_purchase', 'dns_purchase') and (a.details->>'old_owner') <> (a.details->>'real_old_owner');
+comment on view etl.seen_sales is 'Contracts that sold an item by indexed actions: sales and auctions that nft_sales looks up although they have ended.';
+comment on column etl.seen_sales.address is 'Account of the contract that sold the item, raw form, out of an action''s details.';
+comment on column etl.seen_sales.lt is 'Logical time at which the action of the sale began.';
+comment on column etl.seen_sales.utime is 'Block time, UTC, of the action of the sale.';
+
 create or replace view etl.seen_bidders as
 select a.source as address, a.start_lt as lt, a.utime from ton.actions a
 where a.type = 'auction_bid'

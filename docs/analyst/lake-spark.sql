@@ -337,16 +337,19 @@ lateral (
 where d.relation = 'dex_volume';
 
 create or replace view ton.nft_ownership as
-select h.nft_address, h.owner, h.utime as since,
-  lead(h.utime) over (partition by h.nft_address order by h.utime, h.lt) as until, h.kind, h.previous_owner, h.lt, h.trace_id
+select h.nft_address,
+  case when h.kind = 'mint' then coalesce(lead(h.previous_owner) over w, case when lead(h.utime) over w is null then coalesce(i.real_owner, i.owner_address) end, h.owner) else h.owner end as owner,
+  h.utime as since, lead(h.utime) over w as until, h.kind, h.previous_owner, h.lt, h.trace_id
 from (
   select t.nft_address, nullif(t.new_owner, '') as owner, t.utime, t.transaction_lt as lt, 'transfer' as kind,
     nullif(t.old_owner, '') as previous_owner, t.trace_id
   from ton.nft_transfers t where t.transaction_aborted is not true
   union all
-  select a.asset, a.source, a.utime, a.end_lt, 'mint', null, a.trace_id
+  select a.asset, nullif(a.source, case when get_json_object(a.details, '$.nft_collection') like '%:%' then upper(get_json_object(a.details, '$.nft_collection')) else get_json_object(a.details, '$.nft_collection') end), a.utime, a.end_lt, 'mint', null, a.trace_id
   from ton.actions a where a.type = 'nft_mint' and a.success is not false
-) h;
+) h
+left join ton.nft_items i on i.address = h.nft_address and h.kind = 'mint'
+window w as (partition by h.nft_address order by h.utime, h.lt);
 
 create or replace view ton.validator_stakes as
 select e.election_id, timestamp_seconds(case when e.election_id between 0 and 253402300799 then e.election_id end) as starts, e.validator_pubkey, e.stake_holder_address,

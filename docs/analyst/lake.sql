@@ -863,16 +863,20 @@ where d.relation = 'dex_volume';
 create or replace view ton.dex_volume as select *, false as certified from etl.open_dex_volume;
 
 create or replace view ton.nft_ownership as
-select h.nft_address, h.owner, h.utime as since,
-  lead(h.utime) over (partition by h.nft_address order by h.utime, h.lt) as until, h.kind, h.previous_owner, h.lt, h.trace_id
+select h.nft_address,
+  -- The source names who sent the message of a mint, mostly the collection. If the item was given away, the giver owned it.
+  case when h.kind = 'mint' then coalesce(lead(h.previous_owner) over w, case when lead(h.utime) over w is null then coalesce(i.real_owner, i.owner_address) end, h.owner) else h.owner end as owner,
+  h.utime as since, lead(h.utime) over w as until, h.kind, h.previous_owner, h.lt, h.trace_id
 from (
   select t.nft_address, nullif(t.new_owner, '') as owner, t.utime, t.transaction_lt as lt, 'transfer' as kind,
     nullif(t.old_owner, '') as previous_owner, t.trace_id
   from ton.nft_transfers t where t.transaction_aborted is not true
   union all
-  select a.asset, a.source, a.utime, a.end_lt, 'mint', null, a.trace_id
+  select a.asset, nullif(a.source, etl.raw_address(a.details->>'nft_collection')), a.utime, a.end_lt, 'mint', null, a.trace_id
   from ton.actions a where a.type = 'nft_mint' and a.success is not false
-) h;
+) h
+left join etl.any_nft_items i on i.address = h.nft_address and h.kind = 'mint'
+window w as (partition by h.nft_address order by h.utime, h.lt);
 
 create or replace view ton.validator_stakes as
 select e.election_id, to_timestamp(case when e.election_id between 0 and 253402300799 then e.election_id end) as starts, e.validator_pubkey, e.stake_holder_address,
@@ -987,7 +991,7 @@ where l.sold_raw > 0 and l.bought_raw > 0;
 
 create or replace view etl.open_hourly_trades as
 select d.day, t.hour, t.asset, t.trades, t.traders, etl.as_raw(t.ton) as ton, etl.as_raw(t.ton_amount) as ton_amount,
-  etl.as_usd(t.usd) as usd, etl.as_raw(t.usd_amount) as usd_amount, etl.as_price(t.ton_usd) as ton_usd
+  etl.as_usd(t.usd) as usd, etl.as_raw(t.usd_amount) as usd_amount, nullif(etl.as_price(t.ton_usd), 0) as ton_usd
 from etl.open_days d,
 lateral (
   select g.hour, g.asset, g.trades, g.traders, g.ton, g.ton_amount, g.usd, g.usd_amount,
@@ -1005,7 +1009,7 @@ create or replace view ton.hourly_trades as select *, false as certified from et
 
 create or replace view etl.open_daily_trades as
 select d.day, t.asset, t.trades, t.traders, etl.as_raw(t.ton) as ton, etl.as_raw(t.ton_amount) as ton_amount,
-  etl.as_usd(t.usd) as usd, etl.as_raw(t.usd_amount) as usd_amount, etl.as_price(t.ton_usd) as ton_usd
+  etl.as_usd(t.usd) as usd, etl.as_raw(t.usd_amount) as usd_amount, nullif(etl.as_price(t.ton_usd), 0) as ton_usd
 from etl.open_days d,
 lateral (
   select g.asset, g.trades, g.traders, g.ton, g.ton_amount, g.usd, g.usd_amount,
@@ -1044,11 +1048,12 @@ where d.relation = 'daily_changes';
 create or replace view ton.daily_changes as select *, false as certified from etl.open_daily_changes;
 
 create or replace view etl.trade_prices as
-select p.period, p.day, p.hour, p.asset, p.symbol, (case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / p.priced) end) as price_ton,
-  etl.as_price(case when p.is_stable then 1 when p.worth_ton is null then p.usd / p.usd_units else p.worth_ton / p.priced * p.ton_usd end) as price_usd,
+select p.period, p.day, p.hour, p.asset, p.symbol, (case when p.asset = 'TON' then 1 else etl.as_price(p.worth_ton / nullif(p.priced, 0)) end) as price_ton,
+  etl.as_price(case when p.is_stable then 1 when p.worth_ton is null then p.usd / nullif(p.usd_units, 0) else p.worth_ton / nullif(p.priced, 0) * p.ton_usd end) as price_usd,
   etl.as_ton(p.worth_ton) as volume_ton, etl.as_usd(coalesce(p.worth_ton * p.ton_usd, p.usd)) as volume_usd, p.trades, p.traders,
   p.trades >= 100 and p.traders >= 10 as is_liquid, p.certified
 from (
+  -- An amount of a jetton with more than 18 decimals may round to none.
   select r.*, etl.units(r.usd_amount, r.decimals) as usd_units,
     case when r.ton is not null or r.ton_usd is not null then ton.nano_to_ton(coalesce(r.ton, 0) + coalesce(etl.rounded(1000000000 * r.usd / r.ton_usd), 0)) end as worth_ton,
     etl.units(coalesce(r.ton_amount, 0) + case when r.ton_usd is null then 0 else coalesce(r.usd_amount, 0) end, r.decimals) as priced
@@ -1088,7 +1093,7 @@ lateral (
     from ton.hourly_trades p where p.day = d.day),
   rates as materialized (select h.hour, max(h.ton_usd) as rate from hours h group by 1),
   day as materialized (
-    select sum(h.usd) / ton.nano_to_ton(sum(h.usd_amount)) as rate from hours h where h.asset = 'TON'),
+    select nullif(sum(h.usd), 0) / ton.nano_to_ton(sum(h.usd_amount)) as rate from hours h where h.asset = 'TON'),
   prices as materialized (
     select h.asset, etl.nanotons_each(sum(h.ton), sum(h.ton_amount), sum(h.usd), sum(h.usd_amount), max(y.rate)) as price
     from hours h cross join day y group by 1)
@@ -1390,7 +1395,8 @@ left join (
 left join etl.any_nft_items i on i.address = m.address and m.type = 'item';
 
 create or replace view ton.nft_events as
-select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, e.nft_index, e.collection_address, e.previous_owner, e.owner, e.bidder,
+select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, coalesce(e.nft_index, i.index::text) as nft_index,
+  coalesce(e.collection_address, i.collection_address) as collection_address, e.previous_owner, e.owner, e.bidder,
   ton.nano_to_ton(e.price_raw) as price, e.price_raw as price_raw, case when e.price_raw is not null then 'TON' end as payment_asset, e.sale_address,
   e.marketplace, e.marketplace_address, etl.as_ton(ton.nano_to_ton(e.fee)) as marketplace_fee,
   ton.nano_to_ton(e.royalty) as royalty, e.royalty_address, e.comment, e.query_id as query_id, e.is_aborted, e.lt, e.trace_id, e.action_id, e.transaction_hash, coalesce(r.domain, q.domain) as domain
@@ -1402,17 +1408,18 @@ from (
     t.trace_id, null::text as action_id, t.transaction_hash
   from ton.nft_transfers t
   union all
-  select a.utime, k.type, k.sale_type, a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
+  select a.utime, k.type, coalesce(k.sale_type, case s.type when 'getgems_sale' then 'sale' when 'getgems_auction' then 'auction' end), a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
     case when k.type = 'sale' then etl.raw_address(coalesce(a.details->>'real_old_owner', a.details->>'old_owner')) end,
-    case when k.type = 'sale' then etl.raw_address(a.details->>'new_owner') when k.type in ('bid', 'outbid') then null else a.source end,
+    case when k.type = 'sale' then etl.raw_address(a.details->>'new_owner') when k.type in ('bid', 'outbid') then null
+      when k.type = 'mint' then nullif(a.source, etl.raw_address(a.details->>'nft_collection')) else a.source end,
     case when k.type in ('bid', 'outbid') then etl.raw_address(a.details->>'bidder') when k.type = 'auction end' then etl.raw_address(s.details->>'last_member') end,
     case when k.type in ('listing', 'price change', 'bid', 'outbid', 'sale') then a.amount
       when k.type = 'auction end' then nullif(etl.to_numeric(s.details->>'last_bid'), 0) end,
-    etl.raw_address(coalesce(a.details->>'sale_address', a.details->>'auction_address', a.details->>'auction', a.details->>'sale_contract')),
+    coalesce(etl.raw_address(coalesce(a.details->>'sale_address', a.details->>'auction_address', a.details->>'auction', a.details->>'sale_contract')), c.address),
     a.details->>'marketplace', etl.raw_address(a.details->>'marketplace_address'),
     coalesce(etl.to_numeric(a.details->>'marketplace_fee'), case when k.type = 'sale' then
-      a.amount - etl.to_numeric(a.details->>'payout_amount') - coalesce(etl.to_numeric(a.details->>'royalty_amount'), 0) end),
-    etl.to_numeric(a.details->>'royalty_amount'), etl.raw_address(a.details->>'royalty_address'),
+      a.amount - etl.to_numeric(a.details->>'payout_amount') - coalesce(r.royalty, case when c.address is null or s.address is not null then 0 end) end),
+    r.royalty, etl.raw_address(coalesce(a.details->>'royalty_address', case when k.type = 'sale' then coalesce(s.details->>'royalty_address', s.details->>'royalty_fee_address') end)),
     coalesce(a.details->>'comment', a.details->>'payout_comment'), etl.to_numeric(a.details->>'query_id'), a.success is false, a.end_lt,
     a.trace_id, a.action_id, null
   from ton.actions a
@@ -1422,7 +1429,15 @@ from (
     ('nft_cancel_auction', 'cancel', 'auction'), ('teleitem_cancel_auction', 'cancel', 'auction'), ('auction_bid', 'bid', 'auction'),
     ('auction_outbid', 'outbid', 'auction'), ('nft_purchase', 'sale', null), ('dns_purchase', 'sale', null),
     ('nft_finish_auction', 'auction end', 'auction')) k (action, type, sale_type) on k.action = a.type
-  left join etl.any_nft_sales s on s.address = etl.raw_address(a.details->>'auction_address') and k.type = 'auction end') e
+  -- A contract that sells an item owns it until then, and the source tells the fees of some sales by it alone.
+  cross join lateral (
+    select case when k.type = 'auction end' then etl.raw_address(a.details->>'auction_address')
+      when k.type = 'sale' and (a.details->>'old_owner') <> (a.details->>'real_old_owner') then etl.raw_address(a.details->>'old_owner') end as address) c
+  left join etl.any_nft_sales s on s.address = c.address
+  cross join lateral (
+    select coalesce(etl.to_numeric(a.details->>'royalty_amount'), case when k.type = 'sale' then coalesce(etl.to_numeric(s.details->>'royalty_amount'),
+      etl.rounded(a.amount * etl.to_numeric(s.details->>'royalty_fee_factor') / nullif(etl.to_numeric(s.details->>'royalty_fee_base'), 0))) end) as royalty) r) e
+left join etl.any_nft_items i on i.address = e.nft_address
 left join etl.any_dns_records r on r.nft_item_address = e.nft_address
 left join etl.any_dns_auctions q on q.nft_item_address = e.nft_address;
 
@@ -1433,8 +1448,12 @@ from (
     -- A change of price names no collection.
     coalesce(e.collection_address, max(e.collection_address) over (partition by e.nft_address)) as collection_address,
     e.owner as seller, e.price, e.price_raw, e.marketplace, e.sale_address, e.domain, e.trace_id
-  from ton.nft_events e
-  where e.type in ('listing', 'price change', 'sale', 'cancel') and not e.is_aborted
+  from (
+    select n.*, count(*) filter (where n.type <> 'transfer') over (partition by n.nft_address, n.trace_id) as named
+    from ton.nft_events n where n.type in ('listing', 'price change', 'sale', 'cancel', 'transfer') and not n.is_aborted) e
+  -- The contract of an offer owns the item, so an offer ends with any transfer, also of a sale that the source does not know
+  -- as one. A transfer in the trace of another event is a part of that.
+  where e.type <> 'transfer' or e.named = 0
   window w as (partition by e.nft_address order by e.utime, e.lt)) o
 where o.type in ('listing', 'price change') and o.sale_type = 'sale';
 

@@ -310,11 +310,18 @@ test('nft_events lists what happened to each item', async () => {
     utime: each.transaction_now,
     trace_id: each.trace_id,
   }));
+  const collections = new Map(
+    store.truth
+      .entities()
+      .nftItems()
+      .map(({ address, collection_address }) => [address, collection_address]),
+  );
   const events = [...store.truth.actions(store.span, actionTypes)].flatMap((action) => {
     const kind = NFT_KINDS[action.type];
     if (kind === undefined) return [];
     const [type = '', sale_type = null] = kind;
     const details = action.details as Readonly<Record<string, string | null | undefined>>;
+    const item = details['nft_item'] ?? details['nft_address'];
     const isBid = type === 'bid' || type === 'outbid';
     const raw = isBid ? details['amount'] : (details['price'] ?? details['full_price'] ?? details['min_bid']);
     const ton = (text: string | null | undefined) => (text == null ? null : Number(text) / 1e9);
@@ -327,8 +334,9 @@ test('nft_events lists what happened to each item', async () => {
       {
         type,
         sale_type,
-        nft_address: details['nft_item'] ?? details['nft_address'],
-        collection_address: details['nft_collection'],
+        nft_address: item,
+        // Some events do not name the collection of their item.
+        collection_address: details['nft_collection'] ?? collections.get(item ?? '') ?? null,
         previous_owner: type === 'sale' ? (details['real_old_owner'] ?? details['old_owner']) : null,
         owner:
           type === 'sale' ? details['new_owner'] : isBid ? null : (details['owner'] ?? details['source']),

@@ -185,7 +185,10 @@ describe('etl.fed', () => {
     expect([actions?.dataset, actions?.fed, others.map((each) => [each.dataset, each.fed])]).toEqual([
       'actions',
       false,
-      [['nft_transfers', true]],
+      [
+        ['nft_items', false],
+        ['nft_transfers', true],
+      ],
     ]);
   });
 
@@ -194,6 +197,7 @@ describe('etl.fed', () => {
       (await fed(`'${relation}'`)).map(({ dataset, fed: isFed }) => [dataset, isFed]);
     expect(await all('nft_ownership')).toEqual([
       ['actions', false],
+      ['nft_items', false],
       ['nft_transfers', true],
     ]);
     expect(await all('jetton_masters')).toEqual([['jetton_masters', false]]);

@@ -68,9 +68,9 @@ function openOffers(network: Network) {
     'nft_purchase',
     'dns_purchase',
   ];
-  const events = done(network, ...kinds, ...ends)
-    .map(({ type, details, trace_end_utime, end_lt }) => {
-      const named = details as {
+  const named = done(network, ...kinds, ...ends).map(
+    ({ type, details, trace_id, trace_end_utime, end_lt }) => {
+      const { nft_item, nft_address, ...terms } = details as {
         nft_item?: string;
         /** How a change of price names its item; it names no collection. */
         nft_address?: string;
@@ -78,19 +78,37 @@ function openOffers(network: Network) {
         full_price?: string;
         price?: string;
       };
-      return { type, ...named, utime: trace_end_utime, lt: BigInt(end_lt) };
-    })
-    .sort((a, b) => a.utime - b.utime || compare(a.lt, b.lt));
-  const itemOf = ({ nft_item, nft_address }: (typeof events)[number]) => nft_item ?? nft_address;
-  const last = new Map(events.map((event) => [itemOf(event), event]));
-  const collections = new Map(
-    events
-      .filter(({ nft_collection }) => nft_collection != null)
-      .map((event) => [itemOf(event), event.nft_collection]),
+      const item = nft_item ?? nft_address ?? '';
+      return { type, item, ...terms, trace_id, utime: trace_end_utime, lt: BigInt(end_lt) };
+    },
   );
+  const traces = new Set(named.map(({ item, trace_id }) => `${item} ${trace_id}`));
+  // An item that is given away otherwise has left its offer.
+  const given = [...network.truth.nftTransfers(network.span)]
+    .filter((each) => !each.transaction_aborted)
+    .filter(({ nft_address, trace_id }) => !traces.has(`${nft_address} ${trace_id ?? ''}`))
+    .map(({ nft_address, transaction_now, transaction_lt }) => {
+      const terms: Partial<(typeof named)[number]> = {};
+      return {
+        ...terms,
+        type: 'nft_transfer',
+        item: nft_address,
+        utime: transaction_now,
+        lt: BigInt(transaction_lt),
+      };
+    });
+  const events = [...named, ...given].sort((a, b) => a.utime - b.utime || compare(a.lt, b.lt));
+  const last = new Map(events.map((event) => [event.item, event]));
+  const items = network.truth.entities().nftItems();
+  const collections = new Map([
+    ...items.map(({ address, collection_address }) => [address, collection_address] as const),
+    ...named.flatMap(({ item, nft_collection }) =>
+      nft_collection == null ? [] : [[item, nft_collection] as const],
+    ),
+  ]);
   return [...last.values()]
     .filter(({ type }) => type === 'nft_put_on_sale' || type === 'nft_update_sale')
-    .map((event) => ({ ...event, nft_collection: collections.get(itemOf(event)) }));
+    .map((event) => ({ ...event, nft_collection: collections.get(event.item) }));
 }
 
 /** The network's own answers for what dashboards show, by their titles. */
