@@ -859,6 +859,8 @@ from (
   union all
   select a.asset, a.source, a.utime, a.end_lt, 'mint', null, a.trace_id
   from ton.actions a where a.type = 'nft_mint' and a.success is not false
+    -- The item of a domain has no owner until its auction is over.
+    and etl.raw_address(a.details->>'nft_collection') is distinct from '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
 ) h;
 
 create or replace view ton.validator_stakes as
@@ -1393,7 +1395,22 @@ from (
     ('nft_cancel_auction', 'cancel', 'auction'), ('teleitem_cancel_auction', 'cancel', 'auction'), ('auction_bid', 'bid', 'auction'),
     ('auction_outbid', 'outbid', 'auction'), ('nft_purchase', 'sale', null), ('dns_purchase', 'sale', null),
     ('nft_finish_auction', 'auction end', 'auction')) k (action, type, sale_type) on k.action = a.type
-  left join etl.any_nft_sales s on s.address = etl.raw_address(a.details->>'auction_address') and k.type = 'auction end') e
+  left join etl.any_nft_sales s on s.address = etl.raw_address(a.details->>'auction_address') and k.type = 'auction end'
+  where k.type <> 'mint' or etl.raw_address(a.details->>'nft_collection') is distinct from '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
+  union all
+  select f.utime, 'bid', 'auction', f.asset, f.nft_index, f.collection_address, null, null, f.bidder, f.amount, f.asset,
+    null, null, null, null, null, null, null, f.is_aborted, f.end_lt, f.trace_id, f.action_id, null
+  from (
+    -- The first bid for a domain is coins for the collection, whose next message makes the item.
+    select a.utime, a.asset, a.details->>'nft_item_index' as nft_index, etl.raw_address(a.details->>'nft_collection') as collection_address,
+      t.source as bidder, t.amount, a.success is false as is_aborted, a.end_lt, a.trace_id, a.action_id, row_number() over (
+        partition by a.utime, a.trace_id, a.action_id order by case when t.end_lt <= a.start_lt then t.end_lt else 0 end desc) as number
+    from ton.actions a
+    left join etl.any_actions t on t.utime = a.utime and t.trace_id = a.trace_id and t.type = 'ton_transfer'
+      and t.destination = '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
+    where a.type = 'nft_mint'
+      and etl.raw_address(a.details->>'nft_collection') = '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF') f
+  where f.number = 1) e
 left join etl.any_dns_records r on r.nft_item_address = e.nft_address
 left join etl.any_dns_auctions q on q.nft_item_address = e.nft_address;
 
