@@ -252,7 +252,7 @@ export function contractActions(leg: Leg): NetworkAction[] {
   if (leg.world.isPool(leg.world.messages.destination.get(leg.message)))
     return [dice < 60 ? shaped(leg, 'stake_deposit', DEPOSIT) : shaped(leg, 'stake_withdrawal', WITHDRAWAL)];
   const bidFor = domainBidFor(leg.world, leg.message);
-  if (bidFor !== undefined) return domainBid(leg, firstBidFor(leg.world, bidFor) ?? Infinity, called);
+  if (bidFor !== undefined) return domainBid(leg, called, firstBidFor(leg.world, bidFor));
   if (dice < 35) return [called];
   if (dice < 38) return [{ ...action(leg, 'unknown', unknownDetails), success: null }];
   const shapes = dice < 60 ? BASIC_SHAPES : dice < 82 ? COMPOSITE_SHAPES : MARKET_SHAPES;
@@ -263,7 +263,7 @@ export function contractActions(leg: Leg): NetworkAction[] {
 }
 
 /** The first bid goes to the collection, which makes the item; before it, there is nothing to bid for. */
-function domainBid(leg: Leg, first: number, called: NetworkAction): NetworkAction[] {
+function domainBid(leg: Leg, called: NetworkAction, first = Infinity): NetworkAction[] {
   if (leg.receiver > first) return [shaped(leg, 'auction_bid', DOMAIN_BID)];
   if (leg.receiver < first) return [called];
   return [
