@@ -752,7 +752,7 @@ from (
   select a.asset, a.source, a.utime, a.end_lt, 'mint', null, a.trace_id
   from ton.actions a where a.type = 'nft_mint' and a.success is not false
     -- The item of a domain has no owner until its auction is over.
-    and etl.raw_address(a.details->>'nft_collection') is distinct from '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
+    and coalesce(etl.raw_address(a.details->>'nft_collection'), '') <> '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
 ) h;
 comment on view ton.nft_ownership is 'Who owned an NFT item from when until when: one row for each owner in turn, as far as its mint and transfers are stored.';
 comment on column ton.nft_ownership.nft_address is 'The item that was owned, raw form.';

@@ -265,7 +265,7 @@ from (
   union all
   select a.asset, a.source, a.utime, a.end_lt, 'mint', null, a.trace_id
   from ton.actions a where a.type = 'nft_mint' and a.success is not false
-    and case when JSONExtract(a.details, 'nft_collection', 'Nullable(String)') like '%:%' then upper(JSONExtract(a.details, 'nft_collection', 'Nullable(String)')) else JSONExtract(a.details, 'nft_collection', 'Nullable(String)') end is distinct from '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
+    and coalesce(case when JSONExtract(a.details, 'nft_collection', 'Nullable(String)') like '%:%' then upper(JSONExtract(a.details, 'nft_collection', 'Nullable(String)')) else JSONExtract(a.details, 'nft_collection', 'Nullable(String)') end, '') <> '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
 ) h;
 
 create or replace view ton.validator_stakes as

@@ -346,7 +346,7 @@ from (
   union all
   select a.asset, a.source, a.utime, a.end_lt, 'mint', null, a.trace_id
   from delta.ton.actions a where a.type = 'nft_mint' and coalesce(a.success, true)
-    and case when json_extract_scalar(a.details, '$.nft_collection') like '%:%' then upper(json_extract_scalar(a.details, '$.nft_collection')) else json_extract_scalar(a.details, '$.nft_collection') end is distinct from '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
+    and coalesce(case when json_extract_scalar(a.details, '$.nft_collection') like '%:%' then upper(json_extract_scalar(a.details, '$.nft_collection')) else json_extract_scalar(a.details, '$.nft_collection') end, '') <> '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
 ) h;
 
 create or replace view delta.ton.validator_stakes as

@@ -860,7 +860,7 @@ from (
   select a.asset, a.source, a.utime, a.end_lt, 'mint', null, a.trace_id
   from ton.actions a where a.type = 'nft_mint' and a.success is not false
     -- The item of a domain has no owner until its auction is over.
-    and etl.raw_address(a.details->>'nft_collection') is distinct from '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
+    and coalesce(etl.raw_address(a.details->>'nft_collection'), '') <> '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
 ) h;
 
 create or replace view ton.validator_stakes as
@@ -1396,7 +1396,7 @@ from (
     ('auction_outbid', 'outbid', 'auction'), ('nft_purchase', 'sale', null), ('dns_purchase', 'sale', null),
     ('nft_finish_auction', 'auction end', 'auction')) k (action, type, sale_type) on k.action = a.type
   left join etl.any_nft_sales s on s.address = etl.raw_address(a.details->>'auction_address') and k.type = 'auction end'
-  where k.type <> 'mint' or etl.raw_address(a.details->>'nft_collection') is distinct from '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
+  where k.type <> 'mint' or coalesce(etl.raw_address(a.details->>'nft_collection'), '') <> '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
   union all
   select f.utime, 'bid', 'auction', f.asset, f.nft_index, f.collection_address, null, null, f.bidder, f.amount, f.asset,
     null, null, null, null, null, null, null, f.is_aborted, f.end_lt, f.trace_id, f.action_id, null
