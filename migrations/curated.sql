@@ -958,11 +958,26 @@ from (
   left join ton.nft_sales s on s.address = c.address
   cross join lateral (
     select coalesce(etl.to_numeric(a.details->>'royalty_amount'), case when k.type = 'sale' then coalesce(etl.to_numeric(s.details->>'royalty_amount'),
-      etl.rounded(a.amount * etl.to_numeric(s.details->>'royalty_fee_factor') / nullif(etl.to_numeric(s.details->>'royalty_fee_base'), 0))) end) as royalty) r) e
+      etl.rounded(a.amount * etl.to_numeric(s.details->>'royalty_fee_factor') / nullif(etl.to_numeric(s.details->>'royalty_fee_base'), 0))) end) as royalty) r
+  where k.type <> 'mint' or coalesce(etl.raw_address(a.details->>'nft_collection'), '') <> '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
+  union all
+  select f.utime, 'bid', 'auction', f.asset, f.nft_index, f.collection_address, null, null, f.bidder, f.amount, f.asset,
+    null, null, null, null, null, null, null, f.is_aborted, f.end_lt, f.trace_id, f.action_id, null
+  from (
+    -- The first bid for a domain is coins for the collection, whose next message makes the item.
+    select a.utime, a.asset, a.details->>'nft_item_index' as nft_index, etl.raw_address(a.details->>'nft_collection') as collection_address,
+      t.source as bidder, t.amount, a.success is false as is_aborted, a.end_lt, a.trace_id, a.action_id, row_number() over (
+        partition by a.utime, a.trace_id, a.action_id order by case when t.end_lt <= a.start_lt then t.end_lt else 0 end desc) as number
+    from ton.actions a
+    left join ton.actions t on t.utime = a.utime and t.trace_id = a.trace_id and t.type = 'ton_transfer'
+      and t.destination = '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
+    where a.type = 'nft_mint'
+      and etl.raw_address(a.details->>'nft_collection') = '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF') f
+  where f.number = 1) e
 left join ton.nft_items i on i.address = e.nft_address
 left join ton.dns_records r on r.nft_item_address = e.nft_address
 left join ton.dns_auctions q on q.nft_item_address = e.nft_address;
-comment on view ton.nft_events is 'What happened to NFT items: mints, transfers, listings, changes of price, cancellations, bids, bids that were outbid, sales and ends of auctions, one row each. Price and winner of the end of an auction are known by its contract (nft_sales), if that was looked up. A sale moves its item by a transfer, which has a row of its own.';
+comment on view ton.nft_events is 'What happened to NFT items: mints, transfers, listings, changes of price, cancellations, bids, bids that were outbid, sales and ends of auctions, one row each. What makes the item of a domain below .ton is its first bid. Price and winner of the end of an auction are known by its contract (nft_sales), if that was looked up. A sale moves its item by a transfer, which has a row of its own.';
 comment on column ton.nft_events.utime is 'Block time, UTC, of the transfer; of all else, when its trace ended: give a range of it.';
 comment on column ton.nft_events.block_time is 'The same as utime of the event, under the name that other data sets have for it.';
 comment on column ton.nft_events.type is 'What happened: mint, transfer, listing, price change, cancel, bid, outbid, sale or auction end.';

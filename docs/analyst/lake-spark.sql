@@ -347,6 +347,7 @@ from (
   union all
   select a.asset, nullif(a.source, case when get_json_object(a.details, '$.nft_collection') like '%:%' then upper(get_json_object(a.details, '$.nft_collection')) else get_json_object(a.details, '$.nft_collection') end), a.utime, a.end_lt, 'mint', null, a.trace_id
   from ton.actions a where a.type = 'nft_mint' and a.success is not false
+    and coalesce(case when get_json_object(a.details, '$.nft_collection') like '%:%' then upper(get_json_object(a.details, '$.nft_collection')) else get_json_object(a.details, '$.nft_collection') end, '') <> '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
 ) h
 left join ton.nft_items i on i.address = h.nft_address and h.kind = 'mint'
 window w as (partition by h.nft_address order by h.utime, h.lt);

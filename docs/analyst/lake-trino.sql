@@ -347,6 +347,7 @@ from (
   union all
   select a.asset, nullif(a.source, case when json_extract_scalar(a.details, '$.nft_collection') like '%:%' then upper(json_extract_scalar(a.details, '$.nft_collection')) else json_extract_scalar(a.details, '$.nft_collection') end), a.utime, a.end_lt, 'mint', null, a.trace_id
   from delta.ton.actions a where a.type = 'nft_mint' and coalesce(a.success, true)
+    and coalesce(case when json_extract_scalar(a.details, '$.nft_collection') like '%:%' then upper(json_extract_scalar(a.details, '$.nft_collection')) else json_extract_scalar(a.details, '$.nft_collection') end, '') <> '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
 ) h
 left join delta.ton.nft_items i on i.address = h.nft_address and h.kind = 'mint'
 window w as (partition by h.nft_address order by h.utime, h.lt);

@@ -874,6 +874,8 @@ from (
   union all
   select a.asset, nullif(a.source, etl.raw_address(a.details->>'nft_collection')), a.utime, a.end_lt, 'mint', null, a.trace_id
   from ton.actions a where a.type = 'nft_mint' and a.success is not false
+    -- The item of a domain has no owner until its auction is over.
+    and coalesce(etl.raw_address(a.details->>'nft_collection'), '') <> '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
 ) h
 left join etl.any_nft_items i on i.address = h.nft_address and h.kind = 'mint'
 window w as (partition by h.nft_address order by h.utime, h.lt);
@@ -1093,7 +1095,7 @@ lateral (
     from ton.hourly_trades p where p.day = d.day),
   rates as materialized (select h.hour, max(h.ton_usd) as rate from hours h group by 1),
   day as materialized (
-    select nullif(sum(h.usd), 0) / ton.nano_to_ton(sum(h.usd_amount)) as rate from hours h where h.asset = 'TON'),
+    select nullif(sum(h.usd), 0) / nullif(ton.nano_to_ton(sum(h.usd_amount)), 0) as rate from hours h where h.asset = 'TON'),
   prices as materialized (
     select h.asset, etl.nanotons_each(sum(h.ton), sum(h.ton_amount), sum(h.usd), sum(h.usd_amount), max(y.rate)) as price
     from hours h cross join day y group by 1)
@@ -1283,8 +1285,8 @@ lateral (
     select u.*, etl.units(u.reserve_1_raw, u.decimals_1) as reserve_1, etl.units(u.reserve_2_raw, u.decimals_2) as reserve_2,
       etl.units(u.supply, u.lp_decimals) as lp_supply
     from (
-      select h.*, etl.as_raw(coalesce(h.held_1, etl.rounded(h.withdrawn_1_raw / h.burned_raw * h.supply) + h.later_1_raw)) as reserve_1_raw,
-        etl.as_raw(coalesce(h.held_2, etl.rounded(h.withdrawn_2_raw / h.burned_raw * h.supply) + h.later_2_raw)) as reserve_2_raw,
+      select h.*, etl.as_raw(coalesce(h.held_1, etl.rounded(h.withdrawn_1_raw / nullif(h.burned_raw, 0) * h.supply) + h.later_1_raw)) as reserve_1_raw,
+        etl.as_raw(coalesce(h.held_2, etl.rounded(h.withdrawn_2_raw / nullif(h.burned_raw, 0) * h.supply) + h.later_2_raw)) as reserve_2_raw,
         etl.asset_symbol(h.asset_1, m1.symbol, k1.symbol) as symbol_1, etl.asset_symbol(h.asset_2, m2.symbol, k2.symbol) as symbol_2,
         etl.asset_decimals(h.asset_1, m1.decimals, m1.jetton_content, k1.decimals, k1.is_indexed) as decimals_1,
         etl.asset_decimals(h.asset_2, m2.decimals, m2.jetton_content, k2.decimals, k2.is_indexed) as decimals_2,
@@ -1436,7 +1438,22 @@ from (
   left join etl.any_nft_sales s on s.address = c.address
   cross join lateral (
     select coalesce(etl.to_numeric(a.details->>'royalty_amount'), case when k.type = 'sale' then coalesce(etl.to_numeric(s.details->>'royalty_amount'),
-      etl.rounded(a.amount * etl.to_numeric(s.details->>'royalty_fee_factor') / nullif(etl.to_numeric(s.details->>'royalty_fee_base'), 0))) end) as royalty) r) e
+      etl.rounded(a.amount * etl.to_numeric(s.details->>'royalty_fee_factor') / nullif(etl.to_numeric(s.details->>'royalty_fee_base'), 0))) end) as royalty) r
+  where k.type <> 'mint' or coalesce(etl.raw_address(a.details->>'nft_collection'), '') <> '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
+  union all
+  select f.utime, 'bid', 'auction', f.asset, f.nft_index, f.collection_address, null, null, f.bidder, f.amount, f.asset,
+    null, null, null, null, null, null, null, f.is_aborted, f.end_lt, f.trace_id, f.action_id, null
+  from (
+    -- The first bid for a domain is coins for the collection, whose next message makes the item.
+    select a.utime, a.asset, a.details->>'nft_item_index' as nft_index, etl.raw_address(a.details->>'nft_collection') as collection_address,
+      t.source as bidder, t.amount, a.success is false as is_aborted, a.end_lt, a.trace_id, a.action_id, row_number() over (
+        partition by a.utime, a.trace_id, a.action_id order by case when t.end_lt <= a.start_lt then t.end_lt else 0 end desc) as number
+    from ton.actions a
+    left join etl.any_actions t on t.utime = a.utime and t.trace_id = a.trace_id and t.type = 'ton_transfer'
+      and t.destination = '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
+    where a.type = 'nft_mint'
+      and etl.raw_address(a.details->>'nft_collection') = '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF') f
+  where f.number = 1) e
 left join etl.any_nft_items i on i.address = e.nft_address
 left join etl.any_dns_records r on r.nft_item_address = e.nft_address
 left join etl.any_dns_auctions q on q.nft_item_address = e.nft_address;

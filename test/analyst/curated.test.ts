@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { actionTypes } from '../../jobs/actions.ts';
+import { bidsOf } from '../support/books/books-of-bids.ts';
 import { jettonMovements, ledger, refusedTransfers } from '../support/books/books-of-accounts.ts';
 import { dayOf, groupBy, phases, sum } from '../support/books/facts.ts';
 import {
@@ -316,14 +317,18 @@ test('nft_events lists what happened to each item', async () => {
       .nftItems()
       .map(({ address, collection_address }) => [address, collection_address]),
   );
+  const bids = new Map(bidsOf(store.truth, store.span).map((bid) => [bid.action.action_id, bid]));
   const events = [...store.truth.actions(store.span, actionTypes)].flatMap((action) => {
-    const kind = NFT_KINDS[action.type];
+    const bid = bids.get(action.action_id);
+    const kind = bid === undefined ? NFT_KINDS[action.type] : NFT_KINDS['auction_bid'];
     if (kind === undefined) return [];
     const [type = '', sale_type = null] = kind;
     const details = action.details as Readonly<Record<string, string | null | undefined>>;
     const item = details['nft_item'] ?? details['nft_address'];
     const isBid = type === 'bid' || type === 'outbid';
-    const raw = isBid ? details['amount'] : (details['price'] ?? details['full_price'] ?? details['min_bid']);
+    const raw = isBid
+      ? (bid?.raw ?? details['amount'])
+      : (details['price'] ?? details['full_price'] ?? details['min_bid']);
     const ton = (text: string | null | undefined) => (text == null ? null : Number(text) / 1e9);
     const [price, payout, royalty] = [raw, details['payout_amount'], details['royalty_amount']].map(ton);
     const fee =
@@ -340,7 +345,7 @@ test('nft_events lists what happened to each item', async () => {
         previous_owner: type === 'sale' ? (details['real_old_owner'] ?? details['old_owner']) : null,
         owner:
           type === 'sale' ? details['new_owner'] : isBid ? null : (details['owner'] ?? details['source']),
-        bidder: isBid ? details['bidder'] : null,
+        bidder: isBid ? (bid?.bidder ?? details['bidder']) : null,
         price: type === 'cancel' ? null : price,
         marketplace_fee: fee === null ? null : Number(fee.toFixed(9)),
         royalty,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { actionTypes } from '../../jobs/actions.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import { holders, jettonMovements, ledger } from '../support/books/books-of-accounts.ts';
+import { mintsOf } from '../support/books/books-of-bids.ts';
 import {
   dayOf,
   deliveries,
@@ -477,13 +478,11 @@ test('nft_ownership follows each item from owner to owner', async () => {
         lt: each.transaction_lt,
         trace_id: each.trace_id,
       })),
-    ...[...truth.actions(span, actionTypes)]
-      .filter(({ type, success }) => type === 'nft_mint' && success !== false)
-      .map((each) => {
-        const { nft_item, owner } = each.details as { nft_item: string; owner: string };
-        const at = { nft_address: nft_item, owner, at: each.trace_end_utime };
-        return { ...at, kind: 'mint', previous_owner: null, lt: each.end_lt, trace_id: each.trace_id };
-      }),
+    ...mintsOf(truth, span).map((each) => {
+      const { nft_item, owner } = each.details as { nft_item: string; owner: string };
+      const at = { nft_address: nft_item, owner, at: each.trace_end_utime };
+      return { ...at, kind: 'mint', previous_owner: null, lt: each.end_lt, trace_id: each.trace_id };
+    }),
   ];
   const rows = [...groupBy(gained, ({ nft_address }) => nft_address).values()].flatMap((all) =>
     all

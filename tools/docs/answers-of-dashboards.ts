@@ -2,6 +2,7 @@ import { parseAddress } from '../../src/ton/address.ts';
 import { actionTypes } from '../../jobs/actions.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import { jettonMovements } from '../../test/support/books/books-of-accounts.ts';
+import { bidsOf } from '../../test/support/books/books-of-bids.ts';
 import { decimalsOf, legsOf, type TradeLeg } from '../../test/support/books/books-of-trades.ts';
 import { groupBy, phases, sum } from '../../test/support/books/facts.ts';
 import { at, compare, ton, type Answer, type Network } from './answer.ts';
@@ -276,11 +277,10 @@ export const answersOfDashboards: Readonly<Record<string, Answer>> = {
     })),
 
   'Which auctions have the highest bids?': (network) => {
-    const bids = done(network, 'auction_bid').map(({ details }) => {
-      const { nft_item, bidder, amount } = details as { nft_item: string; bidder: string; amount: string };
-      return { nft_item, bidder, amount: BigInt(amount) };
-    });
-    return count(bids, ({ nft_item }) => nft_item)
+    const bids = bidsOf(network.truth, network.span)
+      .filter(({ action }) => action.success !== false)
+      .map(({ item, bidder, raw }) => ({ item, bidder, amount: BigInt(raw) }));
+    return count(bids, ({ item }) => item)
       .map(({ name, own }) => ({
         nft_address: name,
         bids: own.length,

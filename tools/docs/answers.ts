@@ -3,6 +3,7 @@ import { actionTypes } from '../../jobs/actions.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import type { TraceNodeJson } from '../../src/simulator/json/trace-json.ts';
 import { holders, jettonMovements, ledger } from '../../test/support/books/books-of-accounts.ts';
+import { mintsOf } from '../../test/support/books/books-of-bids.ts';
 import {
   deliveries,
   feesByPart,
@@ -169,8 +170,7 @@ export const answers: Readonly<Record<string, Answer>> = {
   },
 
   'Who owned this item, and when?': ({ truth, span }) => {
-    const mints = [...truth.actions(span, actionTypes)]
-      .filter(({ type, success }) => type === 'nft_mint' && success !== false)
+    const mints = mintsOf(truth, span)
       .map((each) => ({
         ...(each.details as { nft_item: string; owner: string }),
         since: each.trace_end_utime,

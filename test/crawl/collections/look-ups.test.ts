@@ -4,6 +4,7 @@ import { readDueSubjects } from '../../../src/ledger/subjects.ts';
 import { htmlResponse } from '../../../src/simulator/http/response.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { bare, readOnce, readStreamsOf, select, sorted } from '../../support/collections.ts';
+import { DOT_TON } from '../../support/books/books-of-bids.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import { plain, rebuilt } from '../../support/rebuild/rebuild-collections.ts';
 import { some } from '../../support/thorough.ts';
@@ -102,14 +103,16 @@ describe('what only build 1.3 knows', () => {
     const seen = bidders.slice(1);
     await createPartitions(store.database, 'month').ensure([actions], [new Date(START * 1000).toISOString()]);
     const [bid, began] = [seen.filter((_, at) => at % 2 === 0), seen.filter((_, at) => at % 2 === 1)];
-    for (const [type, some] of [
-      ['auction_bid', bid],
-      ['nft_mint', began],
+    // The collection makes the item of who sends it coins.
+    for (const [type, some, source] of [
+      ['auction_bid', bid, 'b'],
+      ['ton_transfer', began, 'b'],
+      ['nft_mint', began, `'${DOT_TON}'`],
     ] as const)
       await store.database.script(`
-        insert into ton.actions (utime, trace_id, action_id, type, source, start_lt, start_utime, end_utime, end_lt, trace_end_lt, details)
-        select to_timestamp(${START}), '${type}', b, '${type}', b, 1, now(), now(), 1, 1,
-          '{"nft_collection": "0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF"}' from unnest('{${some.join(',')}}'::text[]) b`);
+        insert into ton.actions (utime, trace_id, action_id, type, source, destination, start_lt, start_utime, end_utime, end_lt, trace_end_lt, details)
+        select to_timestamp(${START}), b, '${type}', '${type}', ${source}, '${DOT_TON}', 1, now(), now(), 1, 1,
+          '{"nft_collection": "${DOT_TON}"}' from unnest('{${some.join(',')}}'::text[]) b`);
     expect(await readOnce(store, simulator.url, ['dns_auctions'])).toEqual([]);
     const stored = (await plain(store, 'dns_auctions')).map(
       ({ auction_end_time, last_fill_up_time, ...row }) => ({

@@ -19,6 +19,8 @@ import { createDatabase, templateDatabase } from './postgres.ts';
 export interface CrawledNetwork {
   readonly options: ChainOptions & { readonly start: number; readonly duration: number };
   readonly name: string;
+  /** Look-ups that are read besides the usual ones. */
+  readonly besides?: readonly string[];
 }
 
 /** A row as text, as Postgres prints it. */
@@ -37,8 +39,12 @@ export interface CrawledStore {
 }
 
 /** All of a network in a separate database, pools included: crawled once a run, through the API, and cloned. */
-export async function openCrawledStore({ options, name }: CrawledNetwork): Promise<CrawledStore> {
-  const template = await templateDatabase(name, (url) => crawlAll(url, options));
+export async function openCrawledStore({
+  options,
+  name,
+  besides = [],
+}: CrawledNetwork): Promise<CrawledStore> {
+  const template = await templateDatabase(name, (url) => crawlAll(url, options, besides));
   const { url, drop } = await createDatabase({ template });
   const client = new pg.Client({
     connectionString: url,
@@ -89,7 +95,11 @@ const TOKENS = [
   'vesting_contracts',
 ];
 
-async function crawlAll(url: string, options: CrawledNetwork['options']): Promise<void> {
+async function crawlAll(
+  url: string,
+  options: CrawledNetwork['options'],
+  besides: readonly string[],
+): Promise<void> {
   const database = await openDatabase({ url, applicationName: 'crawled' });
   const simulator = await startSimulator(options);
   try {
@@ -108,7 +118,7 @@ async function crawlAll(url: string, options: CrawledNetwork['options']): Promis
     const datasets = chooseDatasets(['all'], await loadJobs());
     const left = await fillRange({ ...crawl, datasets, readable, stop: never });
     await crawl.close();
-    await readOnce(store, simulator.url, TOKENS);
+    await readOnce(store, simulator.url, [...TOKENS, ...besides]);
     if (left.size > 0) throw new Error(`not everything was read: ${[...left.keys()].map(String).join(', ')}`);
   } finally {
     await simulator.close();

@@ -1,6 +1,6 @@
 import { mix32 } from '../../random.ts';
 import { succeeded, type NetworkAction, type Leg } from './made-action.ts';
-import { domainBidFor } from '../entities/offer.ts';
+import { domainBidFor, firstBidFor } from '../entities/offer.ts';
 import { call } from './call-details.ts';
 import * as m from './members.ts';
 import { fill, type MembersShape } from './members.ts';
@@ -251,7 +251,8 @@ export function contractActions(leg: Leg): NetworkAction[] {
   const called = action(leg, 'call_contract', () => call(leg.world, leg.message));
   if (leg.world.isPool(leg.world.messages.destination.get(leg.message)))
     return [dice < 60 ? shaped(leg, 'stake_deposit', DEPOSIT) : shaped(leg, 'stake_withdrawal', WITHDRAWAL)];
-  if (domainBidFor(leg.world, leg.message) !== undefined) return [shaped(leg, 'auction_bid', DOMAIN_BID)];
+  const bidFor = domainBidFor(leg.world, leg.message);
+  if (bidFor !== undefined) return domainBid(leg, called, firstBidFor(leg.world, bidFor));
   if (dice < 35) return [called];
   if (dice < 38) return [{ ...action(leg, 'unknown', unknownDetails), success: null }];
   const shapes = dice < 60 ? BASIC_SHAPES : dice < 82 ? COMPOSITE_SHAPES : MARKET_SHAPES;
@@ -259,6 +260,16 @@ export function contractActions(leg: Leg): NetworkAction[] {
   const [chosen, its] = INSTEAD[type]?.[mix32(leg.message + 23) % 4] ?? [type, shape];
   const typed = shaped(leg, chosen, its);
   return type in BASIC ? [typed] : [typed, { ...called, ancestors: [chosen] }];
+}
+
+/** The first bid goes to the collection, which makes the item; before it, there is nothing to bid for. */
+function domainBid(leg: Leg, called: NetworkAction, first = Infinity): NetworkAction[] {
+  if (leg.receiver > first) return [shaped(leg, 'auction_bid', DOMAIN_BID)];
+  if (leg.receiver < first) return [called];
+  return [
+    { ...shaped(leg, 'ton_transfer', FIRST_BID), transactions: leg.transactions.slice(0, 2) },
+    { ...shaped(leg, 'nft_mint', DOMAIN_MINT), transactions: leg.transactions.slice(1) },
+  ];
 }
 
 function action(leg: Leg, type: string, details: () => object): NetworkAction {
@@ -342,6 +353,24 @@ const BASIC = {
 const DOMAIN_BID: MembersShape = {
   ...BASIC.auction_bid,
   auction: m.domain.item,
+  nft_item: m.domain.item,
+  nft_collection: m.domain.collection,
+  nft_item_index: m.domain.index,
+};
+
+/** The comment of the first bid is the domain. */
+const FIRST_BID: MembersShape = {
+  source: m.actor,
+  destination: m.domain.collection,
+  value: m.value,
+  value_extra_currencies: m.nested({}),
+  comment: m.domain.name,
+  encrypted: m.oneOf(false),
+};
+
+/** What the server calls the owner is who sent the message that deployed the item: the collection. */
+const DOMAIN_MINT: MembersShape = {
+  owner: m.domain.collection,
   nft_item: m.domain.item,
   nft_collection: m.domain.collection,
   nft_item_index: m.domain.index,

@@ -4,6 +4,7 @@ import { mix32 } from '../../random.ts';
 import {
   auctionedDomain,
   domainBidFor,
+  domainName,
   DOMAINS,
   offerDetails,
   offeredItem,
@@ -64,13 +65,14 @@ export const { item, collection, index } = membersOf((leg) =>
 export const sold = membersOf((leg) => offeredItem(leg.world, 'getgems_sale', dice(leg, 0)));
 export const auctioned = membersOf((leg) => offeredItem(leg.world, 'getgems_auction', dice(leg, 0)));
 
-const domainOf = ({ world, message }: Leg): string =>
-  auctionedDomain(world, domainBidFor(world, message) ?? 0);
+const namesake = ({ world, message }: Leg): number => domainBidFor(world, message) ?? 0;
+const domainOf = (leg: Leg): string => auctionedDomain(leg.world, namesake(leg));
 
 /** The domain that a message bids for. */
 export const domain = {
   item: (leg: Leg) => `0:${domainOf(leg)}`,
   collection: () => DOMAINS,
+  name: (leg: Leg) => domainName(namesake(leg)),
   index: (leg: Leg) => String(BigInt(`0x${domainOf(leg)}`)),
 } as const;
 

@@ -2,7 +2,7 @@ import type { BocMaker } from '../chain/boc.ts';
 import { accountStateJson } from '../../json/account-state-json.ts';
 import { addressBook } from '../../json/address-book-json.ts';
 import { mix32 } from '../../random.ts';
-import { auctionedDomain } from './offer.ts';
+import { auctionedDomain, domainName } from './offer.ts';
 import type { WorldState } from './world-state.ts';
 
 export interface AccountStateFullJson {
@@ -286,7 +286,7 @@ export function dnsAuction(
   const end = utimeOf(bids.at(-1)) + (mix32(wallet) % 2 === 0 ? 300 : 3600);
   return {
     nft_item_address: `0:${auctionedDomain(world, wallet)}`,
-    domain: `auction${wallet}.ton`,
+    domain: `${domainName(wallet)}.ton`,
     max_bid_address: accounts.address(messages.source.get(leading)),
     max_bid_amount: String(messages.value.get(leading)),
     auction_end_time: String(end),

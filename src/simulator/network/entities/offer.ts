@@ -1,3 +1,4 @@
+import { NONE } from '../chain/tables/block-table.ts';
 import type { World } from '../chain/world.ts';
 import { mix32 } from '../../random.ts';
 
@@ -133,6 +134,35 @@ export function domainBidFor(world: World, message: number): number | undefined 
   if (world.isPool(messages.destination.get(message))) return undefined;
   return accounts.account('wallet', (dice >>> 8) % Math.min(30, accounts.wallets));
 }
+
+/** The first bids that were found in a world, by domain: rows of transactions, of which so many were searched. */
+interface FirstBids {
+  readonly found: Map<number, number>;
+  searched: number;
+}
+
+const FIRST_BIDS = new WeakMap<World, FirstBids>();
+
+/** The transaction with the first bid for the domain that is named for a wallet, which makes the item. */
+export function firstBidFor(world: World, wallet: number): number | undefined {
+  const { transactions } = world;
+  const bids = FIRST_BIDS.get(world) ?? { found: new Map<number, number>(), searched: 0 };
+  FIRST_BIDS.set(world, bids);
+  for (; bids.searched < transactions.count; bids.searched++) {
+    const bidFor = bidOf(world, bids.searched);
+    if (bidFor !== undefined && !bids.found.has(bidFor)) bids.found.set(bidFor, bids.searched);
+  }
+  return bids.found.get(wallet);
+}
+
+/** The wallet for which the domain is named that a transaction took a bid for; undefined if it took none. */
+export function bidOf(world: World, row: number): number | undefined {
+  const message = world.transactions.inMessage.get(row);
+  if (message === NONE || world.transactions.kindOf(row) !== 'ok') return undefined;
+  return domainBidFor(world, message);
+}
+
+export const domainName = (wallet: number): string => `auction${wallet}`;
 
 /** The item of the domain that is named for a wallet, in hex: its index, and its own auction. */
 export const auctionedDomain = ({ hashes }: World, wallet: number): string =>

@@ -3,7 +3,7 @@ import type { Role } from '../chain/tables/accounts.ts';
 import { isLpMaster } from '../chain/exchanges.ts';
 import { nftReceiver } from '../chain/generate/reactions.ts';
 import type { World } from '../chain/world.ts';
-import { domainBidFor } from './offer.ts';
+import { bidOf } from './offer.ts';
 
 /** The state of a generated network's accounts at one moment: replayed from the visible transactions. */
 export class WorldState {
@@ -31,8 +31,7 @@ export class WorldState {
     if (!this.last.has(account)) this.order.push(account);
     this.last.set(account, row);
     if (transactions.kindOf(row) !== 'ok') return;
-    const message = transactions.inMessage.get(row);
-    const wallet = message === NONE ? undefined : domainBidFor(this.world, message);
+    const wallet = bidOf(this.world, row);
     if (wallet !== undefined) this.bids.set(wallet, [...(this.bids.get(wallet) ?? []), row]);
     const role = accounts.role(account);
     if (role === 'jetton_wallet') this.moveTokens(account, row);
