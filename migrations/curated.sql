@@ -581,7 +581,7 @@ comment on function etl.movements_stored(timestamptz, timestamptz) is
   'Whether all movements of jettons between two times are stored. If the wanted time is the later one, the last second that is stored is late enough.';
 
 create or replace function etl.under_way(receiver text, known_lt int8, known timestamptz, kind text) returns numeric
-language sql stable parallel safe begin atomic
+language sql stable parallel safe security definer set search_path = pg_catalog, pg_temp begin atomic
   select coalesce(sum(etl.to_numeric(m.content_decoded->'amount'->>'value')), 0)
   from ton.transactions t join ton.messages m on m.utime = t.in_msg_utime and m.hash = t.in_msg_hash
   where t.account = receiver and t.lt > known_lt and t.utime >= known and t.utime < known + interval '1 hour'
@@ -592,7 +592,7 @@ comment on function etl.under_way(text, int8, timestamptz, text) is
 
 -- Logical time grows as time does, to within minutes in all shards: nothing that came an hour before a transaction is later.
 create or replace function etl.reserve_at(pool text, master text, moment timestamptz) returns numeric
-language sql stable parallel safe set jit = off begin atomic
+language sql stable parallel safe security definer set search_path = pg_catalog, pg_temp set jit = off begin atomic
   select o.balance + etl.under_way(o.address, s.lt, s.utime, '0x178d4519') - coalesce((
     select sum(case when c.utime >= moment and c.lt <= s.lt then c.amount when c.utime < moment and c.lt > s.lt then -c.amount end)
     from (
@@ -611,7 +611,7 @@ comment on function etl.reserve_at(text, text, timestamptz) is
   'What the jetton wallet of a pool held before a moment, in the smallest units, by the last look-up of the wallet. Null if it was not looked up, or if movements between the look-up and the moment are not stored.';
 
 create or replace function etl.supply_at(master text, moment timestamptz) returns numeric
-language sql stable parallel safe set jit = off begin atomic
+language sql stable parallel safe security definer set search_path = pg_catalog, pg_temp set jit = off begin atomic
   select m.total_supply - etl.under_way(m.address, s.lt, s.utime, '0x7bdd97de') - coalesce((
     select sum(case when c.utime >= moment and c.lt <= s.lt then c.amount when c.utime < moment and c.lt > s.lt then -c.amount end)
     from etl.supply_changes c where c.jetton_master = master and c.utime >= least(moment, s.utime - interval '1 hour')), 0)

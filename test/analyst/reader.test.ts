@@ -87,8 +87,9 @@ describe('the reader', () => {
   });
 
   const TRUST = ['coverage', 'coverage_report', 'datasets', 'feeds', 'findings', 'grades'];
+  const LISTS = ['stable_jettons'];
 
-  test('sees the data and six relations about their completeness, and no internal table', async () => {
+  test('sees the data, six relations about their completeness and the list of stable jettons, and no internal table', async () => {
     const listed = async (statement: string) =>
       (await reader.query<{ name: string }>(statement)).rows.map(({ name }) => name);
     const ofTon = await store.database.rows(
@@ -99,7 +100,7 @@ describe('the reader', () => {
     const names = `select table_name::text as name from information_schema.tables where table_schema`;
     const order = `order by table_name::text collate "C"`;
     expect(await listed(`${names} = 'ton' ${order}`)).toEqual(ofTon.map(({ name }) => name));
-    expect(await listed(`${names} = 'etl' ${order}`)).toEqual(TRUST);
+    expect(await listed(`${names} = 'etl' ${order}`)).toEqual([...TRUST, ...LISTS]);
     expect(await listed(`${names} not in ('ton', 'etl', 'information_schema', 'pg_catalog')`)).toEqual([]);
     // The tables that `\d` of psql lists.
     expect(

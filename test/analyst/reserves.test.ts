@@ -148,6 +148,18 @@ describe('a pool that holds its jettons itself', () => {
     expect(row).toMatchObject({ reserve_1_raw: null });
   });
 
+  test('is the same for a role that can only read', async () => {
+    const name = `reader_of_${store.url.split('/').at(-1) ?? ''}`;
+    const pools = `select to_jsonb(p)::text as row from dex_pools p where day = '${FIRST}' order by 1`;
+    const own = await store.ask(pools);
+    await store.ask(`select etl.allow_reading('${name}', 'none', interval '1 minute')`);
+    await store.ask(`set role ${name}`);
+    const read = await store.ask(pools).finally(() => store.ask('reset role'));
+    await store.ask(`drop owned by ${name}; drop role ${name}`);
+    expect(own.length).toBeGreaterThan(3);
+    expect(read).toEqual(own);
+  });
+
   test('has none if it trades other pairs on the day, or if its wallet was never looked up', async () => {
     const { pool, action } = chosen();
     const { details, action_id } = action;
