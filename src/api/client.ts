@@ -153,7 +153,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const run = async <T>(call: Call<T>, signal: AbortSignal | undefined): Promise<Exchange<T>> => {
     const link = linkSignals(closing.signal, options.signal, signal);
     try {
-      return await inLane(call.priority, link.signal, () => persist(context, persistence, call, link.signal));
+      return await inLane(call, link.signal, () => persist(context, persistence, call, link.signal));
     } finally {
       link.release();
     }
@@ -313,18 +313,23 @@ const TAIL_LANES = 16;
 /** Additional lanes for requests that wait for a slot or between two attempts. */
 const MORE_LANES = 16;
 
+/** `flight` is given if the answer keeps its memory until its rows are committed. */
+type Queued = Pick<Call<unknown>, 'priority' | 'flight'>;
+
 /**
  * Limits the concurrent requests and orders the waiting ones: runs the task when a lane is free, the most urgent
  * first. Rejects with the signal's reason as soon as it is aborted, waiting or running.
  *
  * Has a few more lanes than requests should be in flight, and some lanes for the tail only. A request keeps
  * its lane between its attempts. Without lanes of its own, the tail could not send requests while a backfill
- * waits out an outage.
+ * waits out an outage. Pages keep their lanes while they wait for memory, which a page gives back when it is committed,
+ * and it may need more requests before. So those have lanes of their own, too, or both would wait for each other forever.
  */
 function createRequestQueue(inFlight: Pick<InFlight, 'target'>, clock: Pick<Clock, 'monotonic'>) {
   const tail = new PQueue({ concurrency: TAIL_LANES });
-  const rest = new PQueue({ concurrency: inFlight.target + MORE_LANES });
-  return <T>(priority: Priority, signal: AbortSignal, task: () => Promise<T>): Promise<T> => {
+  const [pages, others] = [new PQueue(), new PQueue()];
+  return <T>({ priority, flight }: Queued, signal: AbortSignal, task: () => Promise<T>): Promise<T> => {
+    const rest = flight === undefined ? others : pages;
     rest.concurrency = inFlight.target + MORE_LANES;
     const queue = priority === 'tail' ? tail : rest;
     return queue.add(task, { priority: urgencyOf(priority, clock), signal });
