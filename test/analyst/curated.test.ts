@@ -311,12 +311,8 @@ test('nft_events lists what happened to each item', async () => {
     utime: each.transaction_now,
     trace_id: each.trace_id,
   }));
-  const collections = new Map(
-    store.truth
-      .entities()
-      .nftItems()
-      .map(({ address, collection_address }) => [address, collection_address]),
-  );
+  const items = store.truth.entities().nftItems();
+  const collections = new Map(items.map((item) => [item.address, item.collection_address]));
   const bids = new Map(bidsOf(store.truth, store.span).map((bid) => [bid.action.action_id, bid]));
   const events = [...store.truth.actions(store.span, actionTypes)].flatMap((action) => {
     const bid = bids.get(action.action_id);
