@@ -718,8 +718,9 @@ lateral (
       left join ton.token_metadata k2 on k2.address = h.asset_2
       left join ton.jetton_masters lm on lm.address = h.pool
       left join ton.token_metadata lk on lk.address = h.pool) u) r
-  left join prices p1 on p1.asset = r.asset_1
-  left join prices p2 on p2.asset = r.asset_2) x;
+  -- One row for each asset, as the planner can see: a query that asks for no value does not compute the prices.
+  left join (select distinct on (p.asset) p.* from prices p) p1 on p1.asset = r.asset_1
+  left join (select distinct on (p.asset) p.* from prices p) p2 on p2.asset = r.asset_2) x;
 comment on view ton.dex_pools is 'What each pool of a decentralized exchange traded on each day, UTC: one row for each pool and pair of assets. An account that trades many pairs, such as a vault whose pool is not known, has a row for each. Fees are not here: the source tells no fee of a pool or trade. What they leave to providers is in the growth of lp_price_ton from day to day.';
 comment on column ton.dex_pools.day is 'The day on which the pool traded, UTC: name it, and only that day is read.';
 comment on column ton.dex_pools.dex is 'The exchange of the pool, without its version.';

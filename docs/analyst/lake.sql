@@ -1303,8 +1303,9 @@ lateral (
       left join etl.any_token_metadata k2 on k2.address = h.asset_2
       left join etl.any_jetton_masters lm on lm.address = h.pool
       left join etl.any_token_metadata lk on lk.address = h.pool) u) r
-  left join prices p1 on p1.asset = r.asset_1
-  left join prices p2 on p2.asset = r.asset_2) x;
+  -- One row for each asset, as the planner can see: a query that asks for no value does not compute the prices.
+  left join (select distinct on (p.asset) p.* from prices p) p1 on p1.asset = r.asset_1
+  left join (select distinct on (p.asset) p.* from prices p) p2 on p2.asset = r.asset_2) x;
 
 create or replace view ton.staking_prices as
 select d.day, x.provider, x.asset, coalesce(m.symbol, k.symbol) as symbol, x.deposits, x.withdrawals, etl.as_ton(ton.nano_to_ton(x.staked)) as staked,
