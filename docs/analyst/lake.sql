@@ -1093,23 +1093,22 @@ lateral (
     select p.hour, p.asset, p.ton, p.ton_amount, p.usd, p.usd_amount, p.ton_usd,
       etl.nanotons_each(p.ton, p.ton_amount, p.usd, p.usd_amount, p.ton_usd) as price
     from ton.hourly_trades p where p.day = d.day),
-  rates as materialized (select h.hour, max(h.ton_usd) as rate from hours h group by 1),
   day as materialized (
     select nullif(sum(h.usd), 0) / nullif(ton.nano_to_ton(sum(h.usd_amount)), 0) as rate from hours h where h.asset = 'TON'),
   prices as materialized (
     select h.asset, etl.nanotons_each(sum(h.ton), sum(h.ton_amount), sum(h.usd), sum(h.usd_amount), max(y.rate)) as price
     from hours h cross join day y group by 1)
-  select l.*, coalesce(etl.units(l.sold_raw, ss.decimals), etl.units(l.bought_raw, bs.decimals)) as usd, coalesce(rh.rate, rd.rate) as ton_usd,
+  select l.*, coalesce(etl.units(l.sold_raw, ss.decimals), etl.units(l.bought_raw, bs.decimals)) as usd, coalesce(rh.rate, (select y.rate from day y)) as ton_usd,
     ton.nano_to_ton(coalesce(case when l.sold = 'TON' then l.sold_raw when l.bought = 'TON' then l.bought_raw end,
-      etl.rounded(1000000000 * coalesce(etl.units(l.sold_raw, ss.decimals), etl.units(l.bought_raw, bs.decimals)) / coalesce(rh.rate, rd.rate)),
+      etl.rounded(1000000000 * coalesce(etl.units(l.sold_raw, ss.decimals), etl.units(l.bought_raw, bs.decimals)) / coalesce(rh.rate, (select y.rate from day y))),
       etl.rounded(coalesce(l.sold_raw * sh.price, l.bought_raw * bh.price, l.sold_raw * sd.price, l.bought_raw * bd.price)))) as volume_ton
   from etl.dex_legs l
-  cross join day rd
-  left join rates rh on rh.hour = date_trunc('hour', l.utime, 'UTC')
-  left join hours sh on sh.asset = l.sold and sh.hour = date_trunc('hour', l.utime, 'UTC')
-  left join hours bh on bh.asset = l.bought and bh.hour = date_trunc('hour', l.utime, 'UTC')
-  left join prices sd on sd.asset = l.sold
-  left join prices bd on bd.asset = l.bought
+  -- One row for each key, as the planner can see: a query that asks for no value does not compute the prices.
+  left join (select h.hour, max(h.ton_usd) as rate from hours h group by h.hour) rh on rh.hour = date_trunc('hour', l.utime, 'UTC')
+  left join (select distinct on (h.asset, h.hour) h.* from hours h) sh on sh.asset = l.sold and sh.hour = date_trunc('hour', l.utime, 'UTC')
+  left join (select distinct on (h.asset, h.hour) h.* from hours h) bh on bh.asset = l.bought and bh.hour = date_trunc('hour', l.utime, 'UTC')
+  left join (select distinct on (p.asset) p.* from prices p) sd on sd.asset = l.sold
+  left join (select distinct on (p.asset) p.* from prices p) bd on bd.asset = l.bought
   left join etl.stable_jettons ss on ss.address = l.sold
   left join etl.stable_jettons bs on bs.address = l.bought
   where l.utime::date = d.day) x
@@ -1258,7 +1257,8 @@ lateral (
       from (
         select l.*, l.sold < l.bought as is_first_sold from ton.daily_legs l
         where l.day = d.day and l.pool is not null and l.sold is not null and l.bought is not null) t
-      left join withdrawals v on v.pool = t.pool) p
+      -- A full join is never a loop over all withdrawals for each leg, however few legs the planner expects.
+      left join withdrawals v on v.pool = t.pool where coalesce(t.pool, '') <> '') p
     group by p.dex, p.version, p.pool, p.asset_1, p.asset_2) g
   left join withdrawals v on v.pool = g.pool) x
 where d.relation = 'daily_pools';
@@ -1303,7 +1303,7 @@ lateral (
       left join etl.any_token_metadata k2 on k2.address = h.asset_2
       left join etl.any_jetton_masters lm on lm.address = h.pool
       left join etl.any_token_metadata lk on lk.address = h.pool) u) r
-  -- One row for each asset, as the planner can see: a query that asks for no value does not compute the prices.
+  -- One row for each asset, for the same reason as in open_daily_legs.
   left join (select distinct on (p.asset) p.* from prices p) p1 on p1.asset = r.asset_1
   left join (select distinct on (p.asset) p.* from prices p) p2 on p2.asset = r.asset_2) x;
 

@@ -242,6 +242,7 @@ export type Replacements = readonly (readonly [RegExp, string])[];
 export const POSTGRES_ONLY: Replacements = [
   // These only steer the planner of Postgres, or limit the partitions that it reads.
   [/ offset 0\b/g, ''],
+  [/\bfull join withdrawals\b/g, 'left join withdrawals'],
   [/ #> '\{\}'/g, ''],
   [/ collate "C"/g, ''],
   // Each engine has numbers of its own.
