@@ -957,8 +957,8 @@ begin
   execute format('grant select on all tables in schema ton to %I', reader);
   -- Tables that are made afterwards.
   execute format('alter default privileges in schema ton grant select on tables to %I', reader);
-  -- Of the program's own tables only those that say how far to trust the data, and which jettons count as dollars: what a
-  -- role may not read, tools do not list.
+  -- Of the program's own tables only those that say how far to trust the data, and the one that lists the stable jettons.
+  -- What a role may not read, tools do not list.
   execute format('revoke select on all tables in schema etl, etl_partitions from %I', reader);
   execute format('grant select on etl.coverage, etl.coverage_report, etl.datasets, etl.feeds, etl.findings, etl.grades, etl.stable_jettons to %I', reader);
   if not allow_reading.strict then

@@ -675,9 +675,9 @@ comment on column etl.open_daily_pools.later_2_raw is 'What the pool gained of t
 comment on column etl.open_daily_pools.withdrawn_1_raw is 'What the last withdrawal of liquidity on the day took of the first asset, smallest units; null if there was none.';
 comment on column etl.open_daily_pools.withdrawn_2_raw is 'What the last withdrawal of liquidity on the day took of the second asset, smallest units; null if there was none.';
 comment on column etl.open_daily_pools.burned_raw is 'LP tokens that the last withdrawal of liquidity on the day burned, smallest units; null if there was none.';
-comment on column etl.open_daily_pools.held_1_raw is 'What the pool''s own jetton wallet held of the first asset at the end of the day, smallest units; null if its wallet was not looked up, or what moved between the look-up and the end of the day is not stored.';
+comment on column etl.open_daily_pools.held_1_raw is 'What the pool''s own jetton wallet held of the first asset at the end of the day, smallest units. Null if its wallet was not looked up, or if movements between the look-up and then are not stored.';
 comment on column etl.open_daily_pools.held_2_raw is 'What the pool''s own jetton wallet held of the second asset at the end of the day, smallest units; null as held_1_raw is.';
-comment on column etl.open_daily_pools.lp_supply_raw is 'LP tokens of the pool at the end of the day, smallest units; null if the pool was not looked up as the master of a jetton, or if mints and burns since then are not stored.';
+comment on column etl.open_daily_pools.lp_supply_raw is 'LP tokens of the pool at the end of the day, smallest units. Null if the pool was not looked up as the master of a jetton, or if mints and burns since then are not stored.';
 select etl.make_report('daily_pools');
 
 create or replace view ton.dex_pools as
@@ -743,7 +743,7 @@ comment on column ton.dex_pools.reserve_2 is 'What the pool held of the second a
 comment on column ton.dex_pools.reserve_1_raw is 'What the pool held of the first asset at the end of the day, smallest units, as last known and with the changes since. Known from the jetton wallet of the pool (jetton_wallets), if all movements between its look-up and the end of the day are stored. Else from the last withdrawal of liquidity on the day, which pays a share of the pool (lp_supply_raw says which), and the trades after it. Null if neither is known, as of a router or a vault that keeps the assets of many pools.';
 comment on column ton.dex_pools.reserve_2_raw is 'What the pool held of the second asset at the end of the day, smallest units, known as reserve_1_raw is; null if it is not known.';
 comment on column ton.dex_pools.lp_supply is 'LP tokens of the pool at the end of the day, whole units; null if lp_supply_raw or their decimals are not known.';
-comment on column ton.dex_pools.lp_supply_raw is 'LP tokens of the pool at the end of the day, smallest units: the supply in jetton_masters, less mints and burns after the day. Null if the pool is no stored master of a jetton, as those of positions (tonco) are not, or if mints and burns between its look-up and the end of the day are not all stored.';
+comment on column ton.dex_pools.lp_supply_raw is 'LP tokens of the pool at the end of the day, smallest units: the supply in jetton_masters, less mints and burns after the day. Null if the pool is no stored master of a jetton, as those of positions (tonco) are not. Null also if mints and burns between its look-up and the end of the day are not all stored.';
 comment on column ton.dex_pools.tvl_ton is 'What both reserves were worth at the prices of the day, TON; null if a reserve or a price is not known.';
 comment on column ton.dex_pools.tvl_usd is 'What both reserves were worth at the prices of the day, USD; null if a reserve or a price is not known.';
 comment on column ton.dex_pools.lp_price_ton is 'Price of one whole LP token: tvl_ton by lp_supply, TON; null if one of them is not known.';

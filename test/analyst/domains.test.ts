@@ -65,7 +65,7 @@ test('every bid for a domain, the first one too, is a row of nft_events', async 
   expect(sorted(rows)).toEqual(sorted(expected));
 });
 
-test('the auctions of domains lead with the highest of their bids, and are found by whoever bid first or later', async () => {
+test('the auctions of domains lead with the highest of their bids, and are found by their first and later bidders', async () => {
   const seen = await store.ask('select distinct address from etl.seen_bidders');
   const bidders = new Set(bidsOf(store.truth, store.span).map(({ bidder }) => bidder));
   expect(seen.map(({ address }) => address).sort()).toEqual([...bidders].sort());
@@ -80,7 +80,7 @@ test('the auctions of domains lead with the highest of their bids, and are found
     const [most] = own.sort((a, b) => Number(BigInt(b.raw) - BigInt(a.raw)));
     return { nft_item_address: item, max_bid_address: most?.bidder, max_bid_amount: most?.raw };
   });
-  // Of a trace that the indexer cannot read, nobody knows that it is a bid.
+  // A trace that the indexer cannot read does not show that it is a bid.
   const agreeing = sorted(highest).filter((one) =>
     auctions.some(
       (each) =>
@@ -97,7 +97,7 @@ test('the auctions of domains lead with the highest of their bids, and are found
   ).toEqual(sorted(highest));
 });
 
-test('nobody owns a domain by a bid for it', async () => {
+test('a bid for a domain makes no owner', async () => {
   expect(
     await store.ask(
       `select o.nft_address from nft_ownership o join nft_events e using (nft_address) where e.collection_address = '${DOT_TON}'`,

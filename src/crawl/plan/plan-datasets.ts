@@ -27,7 +27,7 @@ const DISK = { low: 0.4, likely: 0.75, high: 1.3 };
 const DISK_STORED_TWICE = { low: 0.01, likely: 0.04, high: 0.1 };
 
 /**
- * Requests for each full page of an endpoint that is indexed by logical time: its pages are not quite full, and the bounds
+ * Requests for each full page of an endpoint that is indexed by logical time. Its pages are not quite full, and the bounds
  * of many pages may have to be requested.
  */
 const WITH_BOUNDS = { low: 1, likely: 1.5, high: 2.5 };
