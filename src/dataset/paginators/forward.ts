@@ -74,13 +74,17 @@ export function forward({
 }: ForwardOptions): Paginator<ForwardCursor> {
   const endOf = ({ at, to, length }: ForwardCursor, size: number) =>
     narrow === undefined ? to : Math.min(to, at + Math.max(1, Math.floor((length * size) / maxSize)));
+  const firstLength = (whole: number, pageSeconds: number | undefined) => {
+    if (narrow === undefined || pageSeconds === undefined) return narrow ?? whole;
+    const seen = { length: narrow, seconds: pageSeconds, rows: maxSize };
+    return Math.max(1, nextLength({ ...seen, aim: FORWARD_AIM * maxSize }));
+  };
   return {
     maxSize,
     wholeSeconds: order === 'partial',
     start: ({ from, to }, { alone = false, pageSeconds } = {}) => {
       const ahead = joined && !alone ? FIRST_LOOK_AHEAD : 0;
-      const first = pageSeconds === undefined ? narrow : Math.max(1, FORWARD_AIM * pageSeconds);
-      return { ...FIRST, at: from, to, ahead, length: narrow === undefined ? to - from : (first ?? narrow) };
+      return { ...FIRST, at: from, to, ahead, length: firstLength(to - from, pageSeconds) };
     },
     request: (cursor, size) =>
       cursor.second === undefined

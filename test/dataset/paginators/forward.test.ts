@@ -129,6 +129,13 @@ describe('a forward walk', () => {
     );
     const paginator = forward({ order: 'partial', narrow: 20 });
     expect(paginator.request(paginator.start(SPAN), 500)).toMatchObject({ start_utime: 100, end_utime: 109 });
+    // It begins with what a page holds as far as is known, but never with much more than without.
+    const long = { from: 100, to: 10_000 };
+    const lengths = [undefined, 0.5, 50, 1e6].map(
+      (pageSeconds) =>
+        Number(paginator.request(paginator.start(long, { pageSeconds }), 1000)['end_utime']) - 99,
+    );
+    expect(lengths).toEqual([20, 1, 45, 160]);
   });
 
   test('of a total order continues within a second, so none of its datasets may be read a second time', () => {
