@@ -53,39 +53,6 @@ export const answersOfTrades: Readonly<Record<string, Answer>> = {
       .slice(0, 5);
   },
 
-  'What do the busiest pools hold?': ({ truth, span }) => {
-    const legs = legsOf(truth, span).filter(
-      ({ utime, pool, sold, bought }) =>
-        dayOf(utime) === DAY && pool !== null && sold.asset !== null && bought.asset !== null,
-    );
-    const moved = jettonMovements(truth, span).filter(({ utime }) => dayOf(utime) <= DAY);
-    const masters = new Set(
-      truth
-        .entities()
-        .jettonMasters()
-        .map(({ address }) => address),
-    );
-    return [...groupBy(legs, ({ pool }) => pool ?? '')]
-      .flatMap(([pool, all]) => {
-        const pairs = new Set(all.map(({ sold, bought }) => [sold.asset, bought.asset].sort().join(' ')));
-        const [asset = ''] = [...pairs].join(' ').split(' ');
-        if (pairs.size > 1) return [];
-        const supply = moved.filter(({ jetton, kind }) => jetton === pool && /minted|burned/.test(kind));
-        const held = moved.filter(({ account, jetton }) => account === pool && jetton === asset);
-        return [
-          {
-            pool,
-            trades: all.length,
-            traders: new Set(all.map(({ trader }) => trader)).size,
-            reserve_1_raw: String(sum(held.map(({ amount }) => amount))),
-            lp_supply_raw: masters.has(pool) ? String(sum(supply.map(({ amount }) => amount))) : null,
-          },
-        ];
-      })
-      .sort((a, b) => b.trades - a.trades || compare(a.pool, b.pool))
-      .slice(0, 5);
-  },
-
   'What did a jetton cost in each hour?': ({ truth, span }) => {
     const places = decimalsOf(truth.entities().jettonMasters()).get(JETTON) ?? 0;
     const hours = tradedBy(legsOf(truth, span), new Map(), ({ hour }) => String(hour));
