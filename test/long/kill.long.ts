@@ -5,7 +5,7 @@ const KILLS = Number(process.env['KILLS'] ?? 72);
 
 test(`${KILLS} kills at any moment: the same tables as without kills, and never coverage without its rows`, async () => {
   const proof = await openProof({
-    network: { start: Date.UTC(2026, 5, 1) / 1000, duration: 2 * 3600, load: 4, accounts: 400 },
+    network: { start: Date.UTC(2026, 5, 1) / 1000, duration: 4 * 3600, load: 4, accounts: 400 },
     datasets: ['blocks', 'transactions', 'traces', 'actions', 'jetton_transfers'],
     page: 40,
   });

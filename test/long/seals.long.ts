@@ -167,7 +167,7 @@ test.each([
   const wrong = reports.flatMap(({ findings }) => findings.map(({ kind, example }) => [kind, example]));
   expect({ held, wrong, count: await count('messages') }).toEqual({
     held: [one, other],
-    tables: [],
+    wrong: [],
     count: before,
   });
   expect(reports.map(({ verified }) => verified)).toEqual([[range], [range], [range]]);
