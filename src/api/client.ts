@@ -132,7 +132,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const { stats, add: count } = createStats();
   const closing = new AbortController();
   const key = guardKey(options.apiKey);
-  const connections = MOST_IN_FLIGHT + TAIL_LANES;
+  const connections = MOST_IN_FLIGHT + 2 * TAIL_LANES;
   const transport = createTransport({ origin: base.origin, connections, clock, key, proxy: options.proxy });
   const facts = createServerFacts(clock, logger);
   const context: AttemptContext = {
@@ -326,10 +326,10 @@ type Queued = Pick<Call<unknown>, 'priority' | 'flight'>;
  * and it may need more requests before. So those have lanes of their own, too, or both would wait for each other forever.
  */
 function createRequestQueue(inFlight: Pick<InFlight, 'target'>, clock: Pick<Clock, 'monotonic'>) {
-  const tail = new PQueue({ concurrency: TAIL_LANES });
-  const [pages, others] = [new PQueue(), new PQueue()];
+  const lanes = () => ({ tail: new PQueue({ concurrency: TAIL_LANES }), rest: new PQueue() });
+  const [pages, others] = [lanes(), lanes()];
   return <T>({ priority, flight }: Queued, signal: AbortSignal, task: () => Promise<T>): Promise<T> => {
-    const rest = flight === undefined ? others : pages;
+    const { tail, rest } = flight === undefined ? others : pages;
     rest.concurrency = inFlight.target + MORE_LANES;
     const queue = priority === 'tail' ? tail : rest;
     return queue.add(task, { priority: urgencyOf(priority, clock), signal });

@@ -73,29 +73,35 @@ test('no more requests are in flight than the target, plus some for those that w
   expect(most).toBe(LANES_OF_TWO);
 });
 
-test('what a page needs before its commit is answered while other pages keep all lanes and wait for memory', async () => {
-  api.answer(json({}));
-  const real = createInFlight({ rps: 1000, clock: systemClock });
-  const client = api.client({ inFlight: { ...inFlight(2), open: (...how) => real.open(...how) } });
-  const request = { path: '/api/v3/blocks', parse: (body: unknown) => body, priority: 'backfill' } as const;
-  const began = api.seen.length;
-  const flights = Array.from({ length: 3 * LANES_OF_TWO }, () => real.open('backfill'));
-  let isOver = false;
-  // Each page keeps its memory until all is over.
-  const committed = new Promise<void>((resolve) => {
-    const pages = flights.map(async (flight) => {
-      await client.get({ ...request, flight });
-      if (isOver) flight.end();
+test.each([
+  { priority: 'backfill', lanes: LANES_OF_TWO },
+  { priority: 'tail', lanes: 16 },
+] as const)(
+  'what a page of the $priority needs before its commit is answered while other pages keep all lanes and wait for memory',
+  async ({ priority, lanes }) => {
+    api.answer(json({}));
+    const real = createInFlight({ rps: 1000, clock: systemClock });
+    const client = api.client({ inFlight: { ...inFlight(2), open: (...how) => real.open(...how) } });
+    const request = { path: '/api/v3/blocks', parse: (body: unknown) => body, priority } as const;
+    const began = api.seen.length;
+    const flights = Array.from({ length: 3 * LANES_OF_TWO }, () => real.open(priority));
+    let isOver = false;
+    // Each page keeps its memory until all is over.
+    const committed = new Promise<void>((resolve) => {
+      const pages = flights.map(async (flight) => {
+        await client.get({ ...request, flight });
+        if (isOver) flight.end();
+      });
+      void Promise.all(pages).then(() => resolve());
     });
-    void Promise.all(pages).then(() => resolve());
-  });
-  await expect.poll(() => api.seen.length - began).toBeGreaterThanOrEqual(LANES_OF_TWO);
-  await expect.poll(() => real.processing).toBeGreaterThan(4);
-  expect((await client.get(request)).status).toBe(200);
-  isOver = true;
-  for (const flight of flights) flight.end();
-  await committed;
-});
+    await expect.poll(() => api.seen.length - began).toBeGreaterThanOrEqual(lanes);
+    await expect.poll(() => real.processing).toBeGreaterThan(4);
+    expect((await client.get(request)).status).toBe(200);
+    isOver = true;
+    for (const flight of flights) flight.end();
+    await committed;
+  },
+);
 
 test('a linked signal aborts with the first of its sources, for its reason, and a released one never aborts', () => {
   const [a, b] = [new AbortController(), new AbortController()];
