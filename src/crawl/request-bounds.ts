@@ -307,13 +307,14 @@ export function createLtBounds({ api, database }: { readonly api: ApiClient; rea
       [stored.toSorted(byTime), ...answers]
         .map((blocks) => boundOf(side, blocks, within))
         .find((bound) => bound !== undefined);
+    let bound = known();
     // At the head no block lies far enough after the seconds yet, and the server has little to scan.
-    if (known() === undefined && asking.priority !== 'tail')
-      await ask({ start_utime: within.from, sort: 'asc', limit: ASKED_BLOCKS }, asking);
-    // The masterchain may be so slow that the blocks that are needed lie farther back.
-    if (known() === undefined && asking.priority !== 'tail' && side === 'start')
-      await ask({ end_utime: within.to - 1, sort: 'desc', limit: MARGIN_BLOCKS }, asking);
-    return known();
+    for (const window of asking.priority === 'tail' ? [] : windowsOf(side, within)) {
+      if (bound !== undefined) break;
+      await ask(window, asking);
+      bound = known();
+    }
+    return bound;
   };
   return {
     /** Logical times between which all rows of some seconds lie; undefined is unbounded. */
@@ -322,6 +323,14 @@ export function createLtBounds({ api, database }: { readonly api: ApiClient; rea
       end: await find('end', seconds, asking),
     }),
   };
+}
+
+/** The requests that may find blocks for a bound, in order. */
+function windowsOf(side: BoundSide, { from, to }: Range): Params[] {
+  const onwards = { start_utime: from, sort: 'asc', limit: ASKED_BLOCKS };
+  // The masterchain may be so slow that the blocks that are needed lie farther back.
+  const back = { end_utime: to - 1, sort: 'desc', limit: MARGIN_BLOCKS };
+  return side === 'start' ? [onwards, back] : [onwards];
 }
 
 const byTime = (one: BoundingBlock, other: BoundingBlock) => one.gen_utime - other.gen_utime;

@@ -256,6 +256,10 @@ export function applyReplacements(query: string, words: Replacements): string {
   return words.reduce((text, [from, to]) => text.replace(from, to), query);
 }
 
+/** A view, or a function that looks something up in tables: an amount by its parameters. */
+const DEFINITION =
+  /^create or replace (?:view (\w+\.\w+) as\n([\s\S]*?);|function (\w+\.\w+)\((.*)\) returns numeric\nlanguage sql stable parallel safe.* begin atomic\n([\s\S]*?);\nend;)$/gm;
+
 interface DuckView {
   /** Includes the schema. */
   readonly name: string;
@@ -263,8 +267,9 @@ interface DuckView {
 }
 
 export function viewsIn(sql: string): DuckView[] {
-  const found = sql.matchAll(/^create or replace view (\w+\.\w+) as\n([\s\S]*?);$/gm);
-  return [...found].map(([, name = '', query = '']) => ({ name, query }));
+  return [...sql.matchAll(DEFINITION)].flatMap(([, name, query = '']) =>
+    name === undefined ? [] : [{ name, query }],
+  );
 }
 
 /** SQL that differs between Postgres and DuckDB. */
@@ -315,10 +320,6 @@ async function lakeSql(tables: readonly ExportedTable[]): Promise<string> {
       .join(''),
   ].join('\n\n');
 }
-
-/** A view, or a function that looks something up in tables: an amount by its parameters. */
-const DEFINITION =
-  /^create or replace (?:view (\w+\.\w+) as\n([\s\S]*?);|function (\w+\.\w+)\((.*)\) returns numeric\nlanguage sql stable parallel safe.* begin atomic\n([\s\S]*?);\nend;)$/gm;
 
 /** The views of a text, and its functions as macros, in their order. */
 function definitionsIn(sql: string, tables: ReadonlySet<string>): string[] {

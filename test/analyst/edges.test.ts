@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openCrawledStore, type CrawledStore, type Printed } from '../support/database/crawled-store.ts';
+import { askAfter, openCrawledStore, type CrawledStore } from '../support/database/crawled-store.ts';
 import { twoDays } from '../support/two-days.ts';
 
 /* What curated views say of rows that are rare, or that contracts make on purpose. */
@@ -9,17 +9,6 @@ beforeAll(async () => {
   store = await openCrawledStore(twoDays);
 });
 afterAll(() => store.close());
-
-/** What a question returns after these changes to the stored rows. No later check sees the changes. */
-async function asked(changes: readonly string[], question: string): Promise<Printed[]> {
-  await store.ask('begin');
-  try {
-    for (const change of changes) await store.ask(change);
-    return await store.ask(question);
-  } finally {
-    await store.ask('rollback');
-  }
-}
 
 test.each([19, 30, 255])(
   'a jetton of %i decimals, whose amounts may round to nothing, takes no price from other assets',
@@ -31,9 +20,10 @@ test.each([19, 30, 255])(
     const change = `update jetton_masters set decimals = ${decimals} where address = '${jetton}'`;
     for (const view of ['daily_prices', 'hourly_prices']) {
       const others = `select * from ${view} where asset <> '${jetton}' order by 1, 2, 3`;
-      expect(await asked([change], others)).toEqual(await store.ask(others));
+      expect(await askAfter(store, [change], others)).toEqual(await store.ask(others));
     }
-    const [sums] = await asked(
+    const [sums] = await askAfter(
+      store,
       [change],
       `select (select count(*) from dex_pools) as pools, (select count(*) from dex_liquidity) as changes,
          (select count(price_ton) from daily_prices where asset = '${jetton}') as prices`,
@@ -67,11 +57,12 @@ test('nft_events knows of a sale what its contract alone tells, and of no item w
   const sold = { ...both, type: 'sale', previous_owner: seller, sale_address: contract, price: '10' };
   // Without its contract the royalty is not known, and so is what is left for the marketplace.
   const unknown = { sale_type: null, royalty: null, royalty_address: null, fee: null };
-  const [sale, bid] = await asked(changes, question);
+  const [sale, bid] = await askAfter(store, changes, question);
   expect(sale).toEqual({ ...sold, ...unknown });
   expect(bid).toMatchObject({ ...both, type: 'bid', royalty: null });
   const told = (type: string, details: object) =>
-    asked(
+    askAfter(
+      store,
       [
         ...changes,
         `insert into nft_sales (address, type, details) values ('${contract}', '${type}', '${JSON.stringify(details)}')`,
@@ -92,7 +83,7 @@ test('nft_events knows of a sale what its contract alone tells, and of no item w
   });
   const [free] = await told('getgems_sale', {});
   expect(free).toEqual({ ...sold, ...unknown, sale_type: 'sale', fee: '1.5' });
-  const seen = await asked(changes, `select address from etl.seen_sales`);
+  const seen = await askAfter(store, changes, `select address from etl.seen_sales`);
   expect(seen).toEqual([{ address: contract }]);
 });
 
@@ -107,20 +98,20 @@ test('nft_ownership names the owner after a mint that the collection sent', asyn
     },
   )}')).* from (select * from actions order by utime limit 1) a`;
   const question = `select kind, owner from nft_ownership where nft_address = '${item}' order by since, kind`;
-  expect(await asked([mint], question)).toEqual([{ kind: 'mint', owner: null }]);
+  expect(await askAfter(store, [mint], question)).toEqual([{ kind: 'mint', owner: null }]);
   const listed = `insert into nft_items (address, owner_address, last_transaction_lt) values ('${item}', '${second}', 1)`;
-  expect(await asked([mint, listed], question)).toEqual([{ kind: 'mint', owner: second }]);
+  expect(await askAfter(store, [mint, listed], question)).toEqual([{ kind: 'mint', owner: second }]);
   const given = `insert into nft_transfers (utime, transaction_lt, transaction_hash, nft_address, old_owner, new_owner, transaction_aborted)
     select utime, transaction_lt, 'given', '${item}', '${first}', '${second}', false from nft_transfers order by utime desc limit 1`;
   const owners = [
     { kind: 'mint', owner: first },
     { kind: 'transfer', owner: second },
   ];
-  expect(await asked([mint, listed, given], question)).toEqual(owners);
+  expect(await askAfter(store, [mint, listed, given], question)).toEqual(owners);
   // The same by the event: its sender is not taken for the owner.
-  expect(await asked([mint], `select owner from nft_events where nft_address = '${item}'`)).toEqual([
-    { owner: null },
-  ]);
+  expect(await askAfter(store, [mint], `select owner from nft_events where nft_address = '${item}'`)).toEqual(
+    [{ owner: null }],
+  );
 });
 
 test('an offer ends when its item leaves it, also by a sale that the source does not know as one', async () => {
@@ -137,8 +128,8 @@ test('an offer ends when its item leaves it, also by a sale that the source does
   const question = `select ended_by, until is null as stands from nft_offers where nft_address = '${item}'`;
   // The transfer that brings the item into the offer is a part of the listing.
   const listed = [listing, given('listing', contract, 'desc')];
-  expect(await asked(listed, question)).toEqual([{ ended_by: null, stands: 't' }]);
-  expect(await asked([...listed, given('other', buyer, 'desc')], question)).toEqual([
+  expect(await askAfter(store, listed, question)).toEqual([{ ended_by: null, stands: 't' }]);
+  expect(await askAfter(store, [...listed, given('other', buyer, 'desc')], question)).toEqual([
     { ended_by: 'transfer', stands: 'f' },
   ]);
 });
