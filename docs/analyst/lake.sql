@@ -965,7 +965,8 @@ cross join lateral (
       coalesce(a.details->'dex_incoming_transfer'->>'source_jetton_wallet', a.details->'dex_incoming_transfer'->>'destination_jetton_wallet') as given_wallet,
       coalesce(a.details->>'asset_out', a.details->'dex_outgoing_transfer'->>'asset', a.details->'peer_swaps'->(-1)->>'asset_out') as got,
       coalesce(a.details->'dex_outgoing_transfer'->>'source_jetton_wallet', a.details->'dex_outgoing_transfer'->>'destination_jetton_wallet') as got_wallet
-    from unnest(a.hops) as u (leg)) h) x
+    -- As no two actions are alike, the planner does not keep each one's result under its JSON, which takes as long as to read it.
+    from unnest(a.hops) as u (leg) where a.action_id <> '') h) x
 left join ton.ton_proxies t on t.address = x.taken
 left join ton.ton_proxies s on s.address = x.sold
 left join ton.ton_proxies b on b.address = x.bought;
@@ -1116,11 +1117,12 @@ lateral (
 left join lateral (
   select array_agg(p.destination order by p.created_lt) filter (
       where p.opcode in ('0x25938561', '0x6664de2a', '0x61ee542d', '0x72aca8aa', '0xa7fb58f8', '0xc0ffee20')) as pools,
-    max(coalesce(etl.referral_in(p.content_decoded::text), etl.referral_in(f.decoded_forward_payload::text))) as referral,
+    max(coalesce(etl.referral_in(p.content_decoded::text), (
+      select etl.referral_in(f.decoded_forward_payload::text) from ton.jetton_transfers f
+      where f.utime = p.transaction_utime and f.transaction_lt = p.lt and f.transaction_hash = p.transaction_hash))) as referral,
     (array_agg(p.content_decoded->>'query_id' order by p.lt) filter (where (p.content_decoded->>'query_id') is not null))[1] as query_id,
     max(p.transaction_hash) filter (where p.transaction_utime = x.start_utime and p.lt = x.start_lt) as transaction_hash
   from etl.action_messages p
-  left join etl.any_jetton_transfers f on f.utime = p.transaction_utime and f.transaction_lt = p.lt and f.transaction_hash = p.transaction_hash
   where p.utime = x.utime and p.trace_id = x.trace_id and p.action_id = x.action_id and p.transaction_utime between x.start_utime and x.utime) o on true
 where d.relation = 'daily_legs';
 
