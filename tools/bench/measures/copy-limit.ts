@@ -12,21 +12,31 @@ const ROUNDS = 5;
 /** The rows of a database as files that the server itself reads. */
 export interface RowFiles {
   readonly rows: number;
-  readonly files: readonly { readonly table: string; readonly path: string }[];
+  readonly files: readonly { readonly table: string; readonly columns: string; readonly path: string }[];
   remove(): Promise<void>;
 }
 
+/** The columns of a table that rows can bring: all that are not generated. */
+async function columnsOf({ client }: BenchStore, table: string): Promise<string> {
+  const { rows } = await client.query<{ columns: string }>(
+    `select string_agg(quote_ident(attname), ', ' order by attnum) as columns from pg_attribute
+    where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
+    [table],
+  );
+  return rows[0]?.columns ?? '';
+}
+
 export async function copyFiles(source: BenchStore): Promise<RowFiles> {
-  const files = TABLES.map(({ name }) => ({
-    table: name,
-    path: join(tmpdir(), `toncenter-etl-bench-${process.pid}-${name}`),
-  }));
+  const files: RowFiles['files'][number][] = [];
   let rows = 0;
-  for (const [index, { name, order }] of TABLES.entries()) {
+  for (const { name, order } of TABLES) {
+    const path = join(tmpdir(), `toncenter-etl-bench-${process.pid}-${name}`);
+    const columns = await columnsOf(source, name);
     const copied = await source.client.query(
-      `copy (select * from ${name} order by ${order}) to '${files[index]?.path ?? ''}'`,
+      `copy (select ${columns} from ${name} order by ${order}) to '${path}'`,
     );
     rows += copied.rowCount ?? 0;
+    files.push({ table: name, columns, path });
   }
   return {
     rows,
@@ -76,7 +86,8 @@ export async function copyCost(
     await client.query('checkpoint');
     const cpu = await cpuSeconds();
     const start = performance.now();
-    for (const { table, path } of files) await client.query(`copy ${table} from '${path}'`);
+    for (const { table, columns, path } of files)
+      await client.query(`copy ${table} (${columns}) from '${path}'`);
     await client.query(afterwards);
     const seconds = (performance.now() - start) / 1000;
     costs.push({ seconds, cpuSeconds: (await cpuSeconds()) - cpu });

@@ -1,9 +1,7 @@
-import { sql } from 'drizzle-orm';
 import job from '../../../jobs/transactions.ts';
 import { contentOf, inside, readBody, toCommit } from '../../../src/crawl/streams/page.ts';
 import type { Assignment } from '../../../src/crawl/streams/planner.ts';
 import { commitPage, type PageCommit } from '../../../src/write/commit.ts';
-import { answersOf, identifiers } from '../../../src/postgres/sql.ts';
 import { claimLease } from '../../../src/ledger/leases.ts';
 import { createPartitions } from '../../../src/write/target.ts';
 import { SPAN } from '../network.ts';
@@ -20,14 +18,10 @@ interface Written {
   readonly cpuSeconds: number;
   /** CPU seconds of Postgres. */
   readonly serverSeconds: number;
-  /** The same for only the COPY of each page's rows, in a separate transaction; 0 if none was made. */
-  readonly plainSeconds: number;
 }
 
 interface WriteOptions {
   readonly pages: number;
-  /** A database into which each page's rows are copied after its commit: a plain COPY under the same load. */
-  readonly beside?: BenchStore;
   /** CPU seconds that Postgres has used so far. */
   readonly cpuSeconds?: () => Promise<number>;
 }
@@ -39,23 +33,20 @@ interface WriteOptions {
 export async function writePath(
   api: string,
   store: BenchStore,
-  { pages, beside, cpuSeconds = () => Promise.resolve(0) }: WriteOptions,
+  { pages, cpuSeconds = () => Promise.resolve(0) }: WriteOptions,
 ): Promise<Written> {
   const partitions = createPartitions(store.database, 'month');
-  const timed = (work: () => Promise<unknown>) => costOf(work, cpuSeconds);
-  const total = { seconds: 0, cpuSeconds: 0, serverSeconds: 0, plainSeconds: 0 };
+  const total = { seconds: 0, cpuSeconds: 0, serverSeconds: 0 };
   let number = 0;
   let before = 0;
   for await (const commit of commitsOf(api, await assign(store))) {
     if (number === WARM_UP) before = await countRows(store);
-    const written = await timed(() => commitPage(store.database, partitions, commit));
-    const copied = beside && (await timed(() => copyPage(beside, commit)));
+    const written = await costOf(() => commitPage(store.database, partitions, commit), cpuSeconds);
     number += 1;
     if (number <= WARM_UP) continue;
     total.seconds += written.seconds;
     total.cpuSeconds += written.cpuSeconds;
     total.serverSeconds += written.serverSeconds;
-    total.plainSeconds += copied?.serverSeconds ?? 0;
     if (number === WARM_UP + pages) break;
   }
   return { ...total, rows: (await countRows(store)) - before };
@@ -69,17 +60,6 @@ async function costOf(work: () => Promise<unknown>, cpuSeconds: () => Promise<nu
   const { user, system } = process.cpuUsage(cpu);
   const seconds = (performance.now() - start) / 1000;
   return { seconds, cpuSeconds: (user + system) / 1e6, serverSeconds: (await cpuSeconds()) - served };
-}
-
-async function copyPage({ database }: BenchStore, { rows }: PageCommit): Promise<void> {
-  await database.transaction(async (session) => {
-    const brought = rows.filter(({ count }) => count > 0);
-    await answersOf(
-      brought.map(({ target, pieces }) =>
-        session.copyIn(sql`copy ${target.into} (${identifiers(target.columns)}) from stdin`, pieces()),
-      ),
-    );
-  });
 }
 
 /** One lease of everything. */
@@ -105,7 +85,7 @@ async function* commitsOf(api: string, assignment: Assignment): AsyncGenerator<P
     const { reading, echo } = await readBody(job, body, () => Promise.resolve());
     const { positions } = reading;
     const step = job.paginator.next(cursor, { positions, echo, size: PAGE });
-    const content = contentOf(job.tables, inside([reading], span));
+    const content = contentOf(job.tables, inside([reading], step.completed));
     yield toCommit(assignment, assignment.lease, [
       {
         value: { reading: { positions, accepted: [], rejected: [] }, step, content },

@@ -17,7 +17,6 @@ interface Round {
   readonly client: number;
   readonly server: number;
   readonly copy: number;
-  readonly plain: number;
 }
 
 /** The write path and its limit, with which all other ways are compared: rows a second of the server's own COPY. */
@@ -54,11 +53,6 @@ export async function measureWriting(
     ratio: cost / least,
     aim: 1.25,
   });
-  tell('CPU of Postgres for the write path, a plain COPY of the same pages is 1', {
-    rounds: rounds.map((round) => [round.server, round.plain]),
-    ratio: middle(rounds.map((round) => round.server / round.plain)),
-    aim: 1.25,
-  });
   tell('client CPU of the write path', { microsecondsPerRow: middle(rounds.map((round) => round.client)) });
   return limit;
 }
@@ -74,10 +68,7 @@ interface WritingOptions {
 
 async function measureRound({ api, server, store, target }: WritingOptions): Promise<Round> {
   const cpuSeconds = () => server.cpuSeconds();
-  const beside = await server.create('plain', SPAN);
-  const written = await writePath(api, store, { pages: PAGES, beside, cpuSeconds });
-  await beside.close();
-  await server.remove(beside.url);
+  const written = await writePath(api, store, { pages: PAGES, cpuSeconds });
   const files = await copyFiles(store);
   const copied = await copyCost(target, files, { cpuSeconds });
   await files.remove();
@@ -87,6 +78,5 @@ async function measureRound({ api, server, store, target }: WritingOptions): Pro
     client: micro(written.cpuSeconds, written.rows),
     server: micro(written.serverSeconds, written.rows),
     copy: micro(copied.cpuSeconds, files.rows),
-    plain: micro(written.plainSeconds, written.rows),
   };
 }
