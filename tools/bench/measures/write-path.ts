@@ -86,7 +86,7 @@ async function* commitsOf(api: string, assignment: Assignment): AsyncGenerator<P
     const { positions } = reading;
     const step = job.paginator.next(cursor, { positions, echo, size: PAGE });
     const content = contentOf(job.tables, inside([reading], step.completed));
-    yield toCommit(assignment, assignment.lease, [
+    const commit = toCommit(assignment, assignment.lease, [
       {
         value: { reading: { positions, accepted: [], rejected: [] }, step, content },
         request: { path: job.path, query: query.toString(), limit: PAGE },
@@ -97,6 +97,8 @@ async function* commitsOf(api: string, assignment: Assignment): AsyncGenerator<P
         apiVersion: undefined,
       },
     ]);
+    // The tables were empty, so all rows are new: they take the way that they take in a backfill.
+    yield { ...commit, newAfter: (step.completed ?? span).from - 1 };
     cursor = step.cursor;
   }
 }
