@@ -5,9 +5,9 @@ import { openCli, type Cli } from '../support/program/cli.ts';
 import { openTestStore, type TestStore } from '../support/database/database.ts';
 
 /*
- * Networks whose noon is ten times as busy as its midnight. `plan` is compared with 75 days of which one month is empty,
- * and one second holds as much as half an hour. The estimated time left is compared with a run over 25 days that are
- * alike, in small pages: the estimate takes what is left to be like what was read in the last minutes.
+ * The noon of each network is ten times as busy as its midnight. `plan` is compared with 75 days: a month of them is
+ * empty, and one second holds as much as half an hour. The estimated time left is compared with a run over 25 days that
+ * are alike, in small pages. The estimate assumes that the rest is like what was read in the last minutes.
  */
 
 const DAY = 86_400;

@@ -112,7 +112,7 @@ async function remove(server: string, url: string): Promise<void> {
 
 async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url });
-  // The server stops with open connections after a measurement failed; what failed is told, not this.
+  // After a measurement failed, the server stops with open connections. The failure itself is reported.
   client.on('error', () => undefined);
   await client.connect();
   return client;
