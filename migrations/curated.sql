@@ -881,7 +881,7 @@ comment on column ton.jetton_metadata.token_info is 'All that the indexer had fo
 -- Items.
 
 create or replace view ton.nft_metadata as
-select m.address, m.type, i.collection_address, i.index as nft_index, m.since,
+select m.address, m.type, i.collection_address, i.index_text as nft_index, m.since,
   lead(m.since) over (partition by m.address, m.type order by m.since) as until, coalesce(c.name, f.name) as name,
   coalesce(c.description, f.description) as description, coalesce(c.image, f.image) as image, coalesce(c.uri, f.uri) as uri,
   coalesce(c.content->'attributes', f.content->'extra'->'attributes') as attributes, f.is_nsfw, f.is_scam, c.content, f.content as token_info
@@ -905,7 +905,7 @@ comment on view ton.nft_metadata is 'How each NFT item and collection described 
 comment on column ton.nft_metadata.address is 'Item or collection that is described, raw form.';
 comment on column ton.nft_metadata.type is 'What the account is that is described: item or collection.';
 comment on column ton.nft_metadata.collection_address is 'Collection of the described item, raw form; null if it belongs to none, and for collections.';
-comment on column ton.nft_metadata.nft_index is 'Number of the described item within its collection; null for collections.';
+comment on column ton.nft_metadata.nft_index is 'Number of the described item within its collection, as text with every digit; null for collections.';
 comment on column ton.nft_metadata.since is 'When the program read this version of the item or collection for the first time, wall time, UTC.';
 comment on column ton.nft_metadata.until is 'When it read the next version of the item or collection, wall time, UTC; null if this one holds now.';
 comment on column ton.nft_metadata.name is 'Name of the item or collection while the version held; null if neither source says one.';
@@ -920,7 +920,7 @@ comment on column ton.nft_metadata.token_info is 'All that the indexer had found
 
 
 create or replace view ton.nft_events as
-select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, coalesce(e.nft_index, i.index::text) as nft_index,
+select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, coalesce(e.nft_index, i.index_text) as nft_index,
   coalesce(e.collection_address, i.collection_address) as collection_address, e.previous_owner, e.owner, e.bidder,
   ton.nano_to_ton(e.price_raw)::numeric(38,9) as price, e.price_raw::numeric(38,0) as price_raw, case when e.price_raw is not null then 'TON' end as payment_asset, e.sale_address,
   e.marketplace, e.marketplace_address, etl.as_ton(ton.nano_to_ton(e.fee))::numeric(38,9) as marketplace_fee,

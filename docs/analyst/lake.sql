@@ -342,11 +342,11 @@ union all by name select * from query(coalesce(getvariable('ton_message_location
 
 set variable ton_multisig_orders = etl.query_of('multisig_orders');
 create or replace view ton.multisig_orders as
-select null::VARCHAR as "address", null::VARCHAR as "multisig_address", null::VARCHAR as "order_seqno", null::INTEGER as "threshold", null::BOOLEAN as "sent_for_execution", null::VARCHAR as "approvals_mask", null::INTEGER as "approvals_num", null::DECIMAL(38,0) as "expiration_date", null::VARCHAR as "order_boc", null::VARCHAR as "signers", null::INTEGER as "action_count", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+select null::VARCHAR as "address", null::VARCHAR as "multisig_address", null::VARCHAR as "order_seqno", null::VARCHAR as "order_seqno_text", null::INTEGER as "threshold", null::BOOLEAN as "sent_for_execution", null::VARCHAR as "approvals_mask", null::VARCHAR as "approvals_mask_text", null::INTEGER as "approvals_num", null::DECIMAL(38,0) as "expiration_date", null::VARCHAR as "order_boc", null::VARCHAR as "signers", null::INTEGER as "action_count", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_multisig_orders'), error('the lake has no part of multisig_orders, because its dataset was not covered or not exported: run toncenter-etl backfill --only multisig_orders with --from and --to, and export again')));
 -- Used by left joins for names or decimals, which are null if they are not known.
 create or replace view etl.any_multisig_orders as
-select null::VARCHAR as "address", null::VARCHAR as "multisig_address", null::VARCHAR as "order_seqno", null::INTEGER as "threshold", null::BOOLEAN as "sent_for_execution", null::VARCHAR as "approvals_mask", null::INTEGER as "approvals_num", null::DECIMAL(38,0) as "expiration_date", null::VARCHAR as "order_boc", null::VARCHAR as "signers", null::INTEGER as "action_count", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+select null::VARCHAR as "address", null::VARCHAR as "multisig_address", null::VARCHAR as "order_seqno", null::VARCHAR as "order_seqno_text", null::INTEGER as "threshold", null::BOOLEAN as "sent_for_execution", null::VARCHAR as "approvals_mask", null::VARCHAR as "approvals_mask_text", null::INTEGER as "approvals_num", null::DECIMAL(38,0) as "expiration_date", null::VARCHAR as "order_boc", null::VARCHAR as "signers", null::INTEGER as "action_count", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_multisig_orders'), getvariable('no_rows')));
 
 set variable ton_multisig_order_actions = etl.query_of('multisig_order_actions');
@@ -360,29 +360,29 @@ union all by name select * from query(coalesce(getvariable('ton_multisig_order_a
 
 set variable ton_multisig_wallets = etl.query_of('multisig_wallets');
 create or replace view ton.multisig_wallets as
-select null::VARCHAR as "address", null::VARCHAR as "next_order_seqno", null::INTEGER as "threshold", null::VARCHAR as "signers", null::VARCHAR as "proposers", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+select null::VARCHAR as "address", null::VARCHAR as "next_order_seqno", null::VARCHAR as "next_order_seqno_text", null::INTEGER as "threshold", null::VARCHAR as "signers", null::VARCHAR as "proposers", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_multisig_wallets'), error('the lake has no part of multisig_wallets, because its dataset was not covered or not exported: run toncenter-etl backfill --only multisig_wallets with --from and --to, and export again')));
 -- Used by left joins for names or decimals, which are null if they are not known.
 create or replace view etl.any_multisig_wallets as
-select null::VARCHAR as "address", null::VARCHAR as "next_order_seqno", null::INTEGER as "threshold", null::VARCHAR as "signers", null::VARCHAR as "proposers", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+select null::VARCHAR as "address", null::VARCHAR as "next_order_seqno", null::VARCHAR as "next_order_seqno_text", null::INTEGER as "threshold", null::VARCHAR as "signers", null::VARCHAR as "proposers", null::BIGINT as "last_transaction_lt", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_multisig_wallets'), getvariable('no_rows')));
 
 set variable ton_nft_collections = etl.query_of('nft_collections');
 create or replace view ton.nft_collections as
-select null::VARCHAR as "address", null::VARCHAR as "owner_address", null::VARCHAR as "next_item_index", null::VARCHAR as "name", null::VARCHAR as "collection_content", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+select null::VARCHAR as "address", null::VARCHAR as "owner_address", null::VARCHAR as "next_item_index", null::VARCHAR as "next_item_index_text", null::VARCHAR as "name", null::VARCHAR as "collection_content", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_nft_collections'), error('the lake has no part of nft_collections, because its dataset was not covered or not exported: run toncenter-etl backfill --only nft_collections with --from and --to, and export again')));
 -- Used by left joins for names or decimals, which are null if they are not known.
 create or replace view etl.any_nft_collections as
-select null::VARCHAR as "address", null::VARCHAR as "owner_address", null::VARCHAR as "next_item_index", null::VARCHAR as "name", null::VARCHAR as "collection_content", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+select null::VARCHAR as "address", null::VARCHAR as "owner_address", null::VARCHAR as "next_item_index", null::VARCHAR as "next_item_index_text", null::VARCHAR as "name", null::VARCHAR as "collection_content", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_nft_collections'), getvariable('no_rows')));
 
 set variable ton_nft_items = etl.query_of('nft_items');
 create or replace view ton.nft_items as
-select null::VARCHAR as "address", null::BOOLEAN as "init", null::VARCHAR as "index", null::VARCHAR as "collection_address", null::VARCHAR as "owner_address", null::VARCHAR as "real_owner", null::BOOLEAN as "on_sale", null::VARCHAR as "sale_contract_address", null::VARCHAR as "auction_contract_address", null::VARCHAR as "content", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+select null::VARCHAR as "address", null::BOOLEAN as "init", null::VARCHAR as "index", null::VARCHAR as "index_text", null::VARCHAR as "collection_address", null::VARCHAR as "owner_address", null::VARCHAR as "real_owner", null::BOOLEAN as "on_sale", null::VARCHAR as "sale_contract_address", null::VARCHAR as "auction_contract_address", null::VARCHAR as "content", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_nft_items'), error('the lake has no part of nft_items, because its dataset was not covered or not exported: run toncenter-etl backfill --only nft_items with --from and --to, and export again')));
 -- Used by left joins for names or decimals, which are null if they are not known.
 create or replace view etl.any_nft_items as
-select null::VARCHAR as "address", null::BOOLEAN as "init", null::VARCHAR as "index", null::VARCHAR as "collection_address", null::VARCHAR as "owner_address", null::VARCHAR as "real_owner", null::BOOLEAN as "on_sale", null::VARCHAR as "sale_contract_address", null::VARCHAR as "auction_contract_address", null::VARCHAR as "content", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
+select null::VARCHAR as "address", null::BOOLEAN as "init", null::VARCHAR as "index", null::VARCHAR as "index_text", null::VARCHAR as "collection_address", null::VARCHAR as "owner_address", null::VARCHAR as "real_owner", null::BOOLEAN as "on_sale", null::VARCHAR as "sale_contract_address", null::VARCHAR as "auction_contract_address", null::VARCHAR as "content", null::VARCHAR as "code_hash", null::VARCHAR as "data_hash", null::BIGINT as "last_transaction_lt", null::VARCHAR as "extra", null::TIMESTAMPTZ as "loaded_at", null::varchar as exact_values, null::date as day where false
 union all by name select * from query(coalesce(getvariable('ton_nft_items'), getvariable('no_rows')));
 
 set variable ton_nft_descriptions = etl.query_of('nft_descriptions');
@@ -1378,7 +1378,7 @@ left join (
   from ton.jetton_descriptions v where v.source = 'indexer') f on f.address = m.address and f.number = m.of_indexer;
 
 create or replace view ton.nft_metadata as
-select m.address, m.type, i.collection_address, i.index as nft_index, m.since,
+select m.address, m.type, i.collection_address, i.index_text as nft_index, m.since,
   lead(m.since) over (partition by m.address, m.type order by m.since) as until, coalesce(c.name, f.name) as name,
   coalesce(c.description, f.description) as description, coalesce(c.image, f.image) as image, coalesce(c.uri, f.uri) as uri,
   coalesce(c.content->'attributes', f.content->'extra'->'attributes') as attributes, f.is_nsfw, f.is_scam, c.content, f.content as token_info
@@ -1400,7 +1400,7 @@ left join (
 left join etl.any_nft_items i on i.address = m.address and m.type = 'item';
 
 create or replace view ton.nft_events as
-select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, coalesce(e.nft_index, i.index::text) as nft_index,
+select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, coalesce(e.nft_index, i.index_text) as nft_index,
   coalesce(e.collection_address, i.collection_address) as collection_address, e.previous_owner, e.owner, e.bidder,
   ton.nano_to_ton(e.price_raw) as price, e.price_raw as price_raw, case when e.price_raw is not null then 'TON' end as payment_asset, e.sale_address,
   e.marketplace, e.marketplace_address, etl.as_ton(ton.nano_to_ton(e.fee)) as marketplace_fee,

@@ -102,6 +102,12 @@ export const commentIn = (decoded: string, meaning: string) =>
     sql.raw(`case when jsonb_typeof(${decoded} -> 'comment') = 'string' then ${decoded} ->> 'comment' end`),
   );
 
+/** The digits of a `wide` column, derived as `commentIn` is, for tools whose widest number or float is too short. */
+export const digitsOf = (column: string, member: string) =>
+  text(
+    `The number ${column} as text, with every digit: for tools whose numbers have fewer. From ${member}.`,
+  ).generatedAlwaysAs(sql.raw(`"${column}"::text`));
+
 /** What happens if a row with the same key exists. */
 type Conflict<Column extends string> =
   /** The row cannot change: the first one is kept. */

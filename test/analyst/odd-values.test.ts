@@ -166,13 +166,26 @@ test('no view raises an error for a value that a row may hold', async () => {
 });
 
 test('numbers of views have the digits that clients read, and what has more is null beside the exact amount', async () => {
+  // Numbers of 256 bits have their digits as text beside them. No view has such a number.
   const unbounded = await store.database.rows(
-    sql`select c.relname || '.' || a.attname as relation from pg_class c join pg_attribute a on a.attrelid = c.oid
-        where c.relnamespace = 'ton'::regnamespace and c.relkind = 'v' and a.atttypid = 'numeric'::regtype and a.atttypmod = -1`,
-    Relation,
+    sql`select c.relname || '.' || a.attname as relation, c.relkind = 'v' as is_view, exists (
+          select from pg_attribute t where t.attrelid = c.oid and t.attname = a.attname || '_text') as has_text
+        from pg_class c join pg_attribute a on a.attrelid = c.oid
+        where c.relnamespace = 'ton'::regnamespace and a.atttypid = 'numeric'::regtype and a.atttypmod = -1
+          and c.relkind in ('r', 'p', 'v') order by 1`,
+    Relation.extend({ is_view: z.boolean(), has_text: z.boolean() }),
   );
-  // Of 256 bits.
-  expect(unbounded).toEqual([{ relation: 'nft_metadata.nft_index' }]);
+  expect(unbounded.map(({ relation }) => relation)).toContain('nft_items.index');
+  for (const column of unbounded) expect(column).toMatchObject({ is_view: false, has_text: true });
+  const largest = String(2n ** 256n - 1n);
+  await store.database.run(
+    sql`insert into ton.nft_items (address, index, last_transaction_lt) values ('0:LARGEST', ${largest}, '1')`,
+  );
+  const [item] = await store.database.rows(
+    sql`select index_text as digits from ton.nft_items where address = '0:LARGEST'`,
+    z.object({ digits: z.string() }),
+  );
+  expect(item).toEqual({ digits: largest });
   const edge = (text: string) => ({ text, fits: `-${text}` });
   const edges = await store.database.rows(
     sql`select etl.fit(x, scale)::text as text, etl.fit(-x, scale)::text as fits

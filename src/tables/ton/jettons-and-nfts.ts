@@ -5,6 +5,7 @@ import {
   boolean,
   commentIn,
   count8,
+  digitsOf,
   hash,
   int8,
   integer,
@@ -112,6 +113,7 @@ export const nft_collections = tonTable('nft_collections', {
     next_item_index: wide(
       'Index that the next item gets, so mostly the number of items; -1 if items have no order.',
     ),
+    next_item_index_text: digitsOf('next_item_index', 'nft_collections[].next_item_index'),
     name: text(
       'Name of the collection; null if the content has none on chain. From nft_collections[].collection_content, its name.',
     ),
@@ -135,6 +137,7 @@ export const nft_items = tonTable('nft_items', {
     address: address('Account of the item, raw form: the key.').primaryKey(),
     init: boolean('True if the item has been given its owner and content.'),
     index: wide('Number of the item within its collection, up to 256 bits.'),
+    index_text: digitsOf('index', 'nft_items[].index'),
     collection_address: address('Collection of the item, raw form; null if it belongs to none.'),
     owner_address: address(
       'Account that owns the item: while it is on sale, the contract of the sale. Raw form; null if it has no owner.',

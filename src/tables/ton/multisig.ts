@@ -2,6 +2,7 @@ import {
   address,
   amount,
   boolean,
+  digitsOf,
   hash,
   int8,
   integer,
@@ -22,6 +23,7 @@ export const multisig_wallets = tonTable('multisig_wallets', {
     next_order_seqno: wide(
       'Number that the next order gets, up to 256 bits; null if the server does not tell.',
     ),
+    next_order_seqno_text: digitsOf('next_order_seqno', 'multisigs[].next_order_seqno'),
     threshold: integer('Signatures that an order needs; null if the server does not tell.'),
     signers: texts('Accounts that may sign, raw form, in their order; null if the server does not tell.'),
     proposers: texts(
@@ -43,11 +45,13 @@ export const multisig_orders = tonTable('multisig_orders', {
     address: address("Account of the order's contract, raw form: the key.").primaryKey(),
     multisig_address: address('Multisig wallet that the order is for, raw form.').notNull(),
     order_seqno: wide('Number of the order in its wallet, up to 256 bits; null if the server does not tell.'),
+    order_seqno_text: digitsOf('order_seqno', 'orders[].order_seqno'),
     threshold: integer('Signatures that the order needs; null if the server does not tell.'),
     sent_for_execution: boolean('True if the order has been carried out; null if the server does not tell.'),
     approvals_mask: wide(
       'Who has signed, a bit for each signer, up to 256 bits; null if the server does not tell.',
     ),
+    approvals_mask_text: digitsOf('approvals_mask', 'orders[].approvals_mask'),
     approvals_num: integer('How many have signed; null if the server does not tell.'),
     expiration_date: amount(
       'Until when it can be signed, unix seconds of up to 64 bits; to_timestamp(expiration_date) is the time. Null if the server does not tell.',

@@ -204,7 +204,9 @@ describe.each(some(['1.3', '1.2'] as const, 1))('look-ups of build %s', (build) 
     await watch(domains.map(({ dns_wallet }) => String(dns_wallet)));
     const names = ['multisig_wallets', 'multisig_orders', 'vesting_contracts', 'dns_records'];
     expect(await readOnce(store, simulator.url, names)).toEqual([]);
-    expect(sorted(await plain(store, 'multisig_wallets'))).toEqual(sorted(multisigs));
+    expect(sorted(await plain(store, 'multisig_wallets', 'next_order_seqno_text'))).toEqual(
+      sorted(multisigs),
+    );
     const terms = (await plain(store, 'vesting_contracts')).map((row) => ({
       ...row,
       ...numbers(row, 'start_time', 'total_duration', 'unlock_period', 'cliff_duration'),
