@@ -136,16 +136,18 @@ comment on function etl.take_slots is
 -- new generation of slots: refusals of earlier ones are known already.
 --
 -- A refusal has two possible causes. Arrivals may be bunched (network, busy server): then more slack helps, and that
--- is all that the first refusal at the full rate changes. Or the plan is smaller than configured, or shared: then the
--- next refusal comes soon, and the rate is reduced by a quarter each time. Later, when the right rate is known, it is
--- reduced by less.
+-- is all that refusals at the full rate change until the slack is at its greatest. Or the plan is smaller than
+-- configured, or shared: then the next refusal comes soon, and the rate is reduced by a quarter each time. Later, when
+-- the right rate is known, it is reduced by less.
 create or replace function etl.refuse_slots(p_host text, p_generation bigint, p_retry_after float8) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
+  most_slack constant float8 := 0.1;
   b etl.budget;
   moment float8;
   relapse boolean;
   probed boolean;
+  widens boolean;
 begin
   perform set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '5s', true);
   select * into b from etl.budget where host = p_host for update;
@@ -154,15 +156,16 @@ begin
   if b.generation = p_generation then
     relapse := moment < b.resumed_at + 10;
     probed := moment < b.resumed_at and b.resumed_at - b.refused_at > 60;
+    widens := not probed and b.factor = 1 and b.slack < most_slack;
     -- A probe during a pause tells nothing about the rate.
     if probed then null;
-    elsif relapse or b.factor < 1 then
+    elsif widens then
+      b.slack := least(most_slack, 2 * b.slack);
+    else
       b.refused_factor := b.factor;
       b.factor := greatest(0.05, b.factor * case when relapse then 0.75 else 0.92 end);
-    else
-      b.slack := least(0.1, 2 * b.slack);
     end if;
-    b.relapses := case when relapse then b.relapses + 1 else 0 end;
+    b.relapses := case when relapse and not widens then b.relapses + 1 else 0 end;
     b.generation := b.generation + 1;
     b.refusals := b.refusals + 1;
     b.refused_at := moment;

@@ -187,10 +187,15 @@ describe('a refusal', () => {
     expect((await rowOf(host)).generation).toBe(2);
   });
 
-  test('that comes again soon lowers the rate and doubles the pause; success raises it, slowly near the refused rate', async () => {
+  test('that comes again soon widens the slack, then lowers the rate and doubles the pause; success raises it, slowly near the refused rate', async () => {
     const host = await readyHost();
-    for (let generation = 1; generation <= 4; generation += 1)
-      await refuseSlots(store.database, { host, generation, retryAfterMs: undefined });
+    const refuse = (generation: number) =>
+      refuseSlots(store.database, { host, generation, retryAfterMs: undefined });
+    for (const generation of [1, 2]) await refuse(generation);
+    const widened = await rowOf(host);
+    expect(widened).toMatchObject({ factor: 1, slack: 0.1 });
+    expect(widened.paused).toBeLessThan(0.51);
+    for (const generation of [3, 4, 5]) await refuse(generation);
     const row = await rowOf(host);
     expect(row.factor).toBeCloseTo(0.75 ** 3, 5);
     expect(row.paused).toBeGreaterThan(3.8);
