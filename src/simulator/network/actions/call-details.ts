@@ -1,5 +1,5 @@
 import { SYSTEM_ADDRESS } from '../chain/tables/accounts.ts';
-import { SYSTEM } from '../chain/tables/message-table.ts';
+import { MESSAGE, SYSTEM } from '../chain/tables/message-table.ts';
 import type { World } from '../chain/world.ts';
 import { extraCurrencies } from '../../json/account-state-json.ts';
 import { comment, textOf } from '../../json/comment.ts';
@@ -44,4 +44,14 @@ export function coins(world: World, message: number): object {
     comment: isEncrypted ? comment(message) : (textOf(world, message) ?? null),
     encrypted: isEncrypted,
   };
+}
+
+/** Coins that stay where they arrived are transferred, even if no code ran there: only a frozen account fails. */
+export function coinsArrived({ messages, transactions }: World, row: number): boolean {
+  const kind = transactions.kindOf(row);
+  const stays =
+    !messages.has(transactions.inMessage.get(row), MESSAGE.bounce) &&
+    kind === 'no_state' &&
+    transactions.statusAfterOf(row) !== 'frozen';
+  return kind === 'ok' || stays;
 }

@@ -168,7 +168,7 @@ export function contractActions(leg: Leg): NetworkAction[] {
     return [dice < 60 ? shaped(leg, 'stake_deposit', DEPOSIT) : shaped(leg, 'stake_withdrawal', WITHDRAWAL)];
   if (dice < 35) return [called];
   if (dice < 38) return [{ ...action(leg, 'unknown', unknownDetails), success: null }];
-  const shapes = dice < 68 ? BASIC_SHAPES : COMPOSITE_SHAPES;
+  const shapes = dice < 58 ? BASIC_SHAPES : COMPOSITE_SHAPES;
   const [type, shape] = shapes[mix32(leg.message + 22) % shapes.length] ?? ['call_contract', {}];
   const typed = shaped(leg, type, shape);
   return type in BASIC ? [typed] : [typed, { ...called, ancestors: [type] }];

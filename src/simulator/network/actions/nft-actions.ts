@@ -6,7 +6,7 @@ import type { World } from '../chain/world.ts';
 import { queryId } from '../../json/comment.ts';
 import { customPayload, forwardAmount, forwardPayload, responseDestination } from '../../json/payload.ts';
 import { hasCollection, nftParties } from '../../json/token-json.ts';
-import { call, coins } from './call-details.ts';
+import { call, coins, coinsArrived } from './call-details.ts';
 import { succeeded, type Leg, type NetworkAction } from './made-action.ts';
 
 /* What the server makes of the life of an item. It sees messages, and contracts as they are in the end. */
@@ -53,9 +53,10 @@ function plain(
   type: 'ton_transfer' | 'call_contract',
   within?: string,
 ): NetworkAction {
-  const success = leg.world.transactions.kindOf(row) === 'ok';
+  const isCall = type === 'call_contract';
+  const success = isCall ? leg.world.transactions.kindOf(row) === 'ok' : coinsArrived(leg.world, row);
   const about = { rows: pair(leg, row), success, ...(within === undefined ? {} : { within }) };
-  return made(type, about, () => (type === 'call_contract' ? call : coins)(leg.world, messageOf(leg, row)));
+  return made(type, about, () => (isCall ? call : coins)(leg.world, messageOf(leg, row)));
 }
 
 function addressOrNull(world: World, account: number | undefined): string | null {

@@ -13,9 +13,9 @@ import type { ActionFacts, ActionSource, TraceSource } from '../../ledger.ts';
 import type { View } from '../../network-view.ts';
 import { mix32 } from '../../random.ts';
 import { NONE } from '../chain/tables/block-table.ts';
-import { MESSAGE, SYSTEM, type Op } from '../chain/tables/message-table.ts';
+import { SYSTEM, type Op } from '../chain/tables/message-table.ts';
 import { TRANSACTION } from '../chain/tables/transaction-table.ts';
-import { call, coins, deployment } from '../actions/call-details.ts';
+import { call, coins, coinsArrived, deployment } from '../actions/call-details.ts';
 import { contractActions } from '../actions/contract-actions.ts';
 import { deposit, swap, withdrawal } from '../actions/exchange-actions.ts';
 import * as nft from '../actions/nft-actions.ts';
@@ -247,13 +247,6 @@ function ofLeg(leg: Leg, type: string, details: (world: World, message: number) 
   };
 }
 
-/** Coins that stay where they arrived are transferred, even if no code ran there: only a frozen account fails. */
 function tonTransfer(leg: Leg): NetworkAction[] {
-  const { world, message, receiver } = leg;
-  const stays =
-    !world.messages.has(message, MESSAGE.bounce) &&
-    world.transactions.kindOf(receiver) === 'no_state' &&
-    world.transactions.statusAfterOf(receiver) !== 'frozen';
-  const transfer = ofLeg(leg, 'ton_transfer', coins);
-  return [{ ...transfer, success: transfer.success === true || stays }];
+  return [{ ...ofLeg(leg, 'ton_transfer', coins), success: coinsArrived(leg.world, leg.receiver) }];
 }

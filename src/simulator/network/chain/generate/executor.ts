@@ -278,7 +278,7 @@ const LEAST_FOR_GAS = 1_000_000;
 const FAILURES: Readonly<Partial<Record<Op, number>>> = {
   call: 0.12,
   jetton_transfer: 0.02,
-  nft_transfer: 0.02,
+  nft_transfer: 0.06,
   jetton_burn: 0.01,
 };
 
@@ -295,7 +295,7 @@ function outcomeOf({ world, states, random }: Executor, draft: Draft, message: n
   if (messages.value.get(message) < LEAST_FOR_GAS) return 'no_state';
   if (messages.has(message, MESSAGE.sure)) return 'ok';
   if (states.market.refuses({ account, message, utime })) return 'failed';
-  if (canFreeze(world, draft.account, op) && random.chance(0.0004)) return 'frozen';
+  if (canFreeze(world, draft.account, op) && random.chance(0.001)) return 'frozen';
   if (op === 'call' && random.chance(0.02)) return 'action_failed';
   return random.chance(failureRate(world, op)) ? 'failed' : 'ok';
 }

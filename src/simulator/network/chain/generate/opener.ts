@@ -312,7 +312,10 @@ export class Opener {
     const { account, dex, assets } = pool;
     const { states } = this.executor;
     const onward = neighbour(this.accounts, account);
-    const isOpen = dex !== 'stonfi' && states.liquidityOf(onward.pool.account).supply > 0;
+    const sharedIn = (one: Pool): number =>
+      states.liquidityOf(one.account).reserves[one.assets[0] === onward.shared ? 0 : 1];
+    // A much smaller pool would lose most of its reserve.
+    const isOpen = dex !== 'stonfi' && sharedIn(onward.pool) * 3 > sharedIn(pool);
     const goesOn = this.random.chance(0.25) && isOpen;
     const first = goesOn ? 1 - assets.indexOf(onward.shared) : this.dearer(pool);
     const share = this.random.fraction();
@@ -366,7 +369,7 @@ export class Opener {
     const { market } = this.executor.states;
     const name = this.random.below(2 * NAMES);
     const isName = this.random.chance(0.3);
-    const plain = Math.floor(this.accounts.wallets * this.random.fraction() ** 2);
+    const plain = Math.floor(this.accounts.wallets * this.random.fraction() ** 2.5);
     const item = this.accounts.account('nft_item', isName ? this.accounts.wallets + name : plain);
     const place = market.placeOf(item);
     const offer = market.offers.get(place ?? NONE);

@@ -35,7 +35,7 @@ export const POOLS = 4;
 export const PROVIDERS = 4;
 
 /** Domains below .ton that there can be, and as many user names of Telegram: the last items. */
-export const NAMES = 24;
+export const NAMES = 16;
 
 /** Contracts that can offer each item, one after the other. */
 export const SALES = 2;
