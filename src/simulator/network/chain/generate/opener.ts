@@ -315,7 +315,7 @@ export class Opener {
     const sharedIn = (one: Pool): number =>
       states.liquidityOf(one.account).reserves[one.assets[0] === onward.shared ? 0 : 1];
     // A much smaller pool would lose most of its reserve.
-    const isOpen = dex !== 'stonfi' && sharedIn(onward.pool) * 3 > sharedIn(pool);
+    const isOpen = dex !== 'stonfi' && sharedIn(onward.pool) * 2 > sharedIn(pool);
     const goesOn = this.random.chance(0.25) && isOpen;
     const first = goesOn ? 1 - assets.indexOf(onward.shared) : this.dearer(pool);
     const share = this.random.fraction();
