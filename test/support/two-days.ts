@@ -8,6 +8,6 @@ export const twoDays = {
     load: 1,
     accounts: 120,
     electionSeconds: 600,
-    refusals: 0.01,
+    refusals: 0.02,
   },
 } as const;

@@ -87,11 +87,6 @@ export function nftParties(world: World, row: number): TokenPartiesJson {
   };
 }
 
-/** False for items of which the index does not know the collection. */
-export function hasCollection({ accounts }: World, item: number): boolean {
-  return accounts.kindOf(item) !== 'plain' || accounts.indexInRole(item) % 11 !== 7;
-}
-
 function carrier(world: World, bocs: BocMaker, row: number): CarrierJson {
   const { transactions, accounts, traces } = world;
   const hashes = world.hashes('transaction');
@@ -149,7 +144,7 @@ export function nftTransferJson(world: World, bocs: BocMaker, row: number): NftT
     ...carrier(world, bocs, row),
     nft_address: accounts.address(item),
     // The column is joined: where it is null, the server prints an empty text.
-    nft_collection: hasCollection(world, item) ? accounts.address(group) : '',
+    nft_collection: accounts.hasCollection(item) ? accounts.address(group) : '',
     old_owner: accounts.address(from),
     new_owner: accounts.address(to),
     forward_amount: forwardAmount(world, transactions.inMessage.get(row)),

@@ -5,7 +5,7 @@ import type { Op } from '../chain/tables/message-table.ts';
 import type { World } from '../chain/world.ts';
 import { queryId } from '../../json/comment.ts';
 import { customPayload, forwardAmount, forwardPayload, responseDestination } from '../../json/payload.ts';
-import { hasCollection, nftParties } from '../../json/token-json.ts';
+import { nftParties } from '../../json/token-json.ts';
 import { call, coins, coinsArrived } from './call-details.ts';
 import { succeeded, type Leg, type NetworkAction } from './made-action.ts';
 
@@ -65,7 +65,7 @@ function addressOrNull(world: World, account: number | undefined): string | null
 
 /** The members that name an item. */
 function named(world: World, item: number) {
-  const collection = hasCollection(world, item) ? world.accounts.collection(item) : undefined;
+  const collection = world.accounts.hasCollection(item) ? world.accounts.collection(item) : undefined;
   return {
     nft_collection: addressOrNull(world, collection),
     nft_item: world.accounts.address(item),
@@ -85,24 +85,23 @@ function itemAt({ world: { accounts, messages }, message }: Leg): number {
   return accounts.role(account) === 'nft_sale' ? accounts.itemOfSale(account) : account;
 }
 
-/** The collection is asked for an item, or a first bid names a domain; who sends the item its code is the collection. */
+/** A message brings an item its code: from its collection, which was asked for that, or from a wallet itself. */
 export function nftMint(leg: Leg): NetworkAction[] {
   const { world, message, receiver } = leg;
-  const asked = world.messages.opOf(message) === 'nft_first_bid' ? 'ton_transfer' : 'call_contract';
-  const row = world
-    .childrenOf(receiver)
-    .find((child) => world.messages.opOf(messageOf(leg, child)) === 'nft_mint');
-  if (row === undefined) return [plain(leg, receiver, asked)];
-  const item = world.transactions.account.get(row);
+  const rows = [receiver, ...world.childrenOf(receiver)];
+  const row = rows.find((one) => world.accounts.role(world.transactions.account.get(one)) === 'nft_item');
+  const isBid = world.messages.opOf(message) === 'nft_first_bid';
+  const asked = plain(leg, receiver, isBid ? 'ton_transfer' : 'call_contract');
+  if (row === undefined) return [asked];
   const details = () => ({
-    owner: world.accounts.address(world.accounts.collection(item)),
-    ...named(world, item),
+    owner: world.accounts.address(world.messages.source.get(messageOf(leg, row))),
+    ...named(world, world.transactions.account.get(row)),
   });
   const isMade = world.transactions.kindOf(row) === 'ok';
   const mint = isMade
     ? made('nft_mint', { rows: pair(leg, row) }, details)
     : plain(leg, row, 'call_contract');
-  return [plain(leg, receiver, asked), mint];
+  return row === receiver ? [mint] : [asked, mint];
 }
 
 /** An item is given to a wallet, or to the marketplace, whose new contract then has it on offer. */

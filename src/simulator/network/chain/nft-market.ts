@@ -1,6 +1,7 @@
 import { mix32 } from '../../random.ts';
 import type { Accounts } from './tables/accounts.ts';
 import { NONE } from './tables/block-table.ts';
+import type { Op } from './tables/message-table.ts';
 import type { World } from './world.ts';
 
 /** An item on offer. A contract sells it that owns it meanwhile; a domain or a user name is its own auction. */
@@ -32,12 +33,28 @@ interface Received {
   readonly utime: number;
 }
 
+/** The same, as the rules see it. */
+interface Asked extends Received {
+  readonly market: NftMarket;
+  readonly offer: Offer | undefined;
+  readonly sender: number;
+  readonly party: number;
+  readonly amount: number;
+  readonly value: number;
+}
+
+/** What a contract does with a message: it throws if what that asks for cannot be done, or not by its sender. */
+interface Rule {
+  readonly refuses: (asked: Asked) => boolean;
+  readonly take: (asked: Asked) => void;
+}
+
 /** Who owns each item, and how it is offered. The network and its index both follow messages by these rules. */
 export class NftMarket {
   /** By the account of the contract that sells the item, the latest offer of each. */
   readonly offers = new Map<number, Offer>();
-  private readonly owners = new Map<number, number>();
-  private readonly world: World;
+  readonly owners = new Map<number, number>();
+  readonly world: World;
 
   constructor(world: World) {
     this.world = world;
@@ -53,104 +70,115 @@ export class NftMarket {
     return [item, this.ownerOf(item) ?? NONE].find((place) => this.offers.get(place)?.state === 'open');
   }
 
-  /** True if the contract throws on a message: what it asks for cannot be done, or not by its sender. */
-  refuses({ account, message, utime }: Received): boolean {
-    const { messages } = this.world;
-    const offer = this.offers.get(account);
-    const sender = messages.source.get(message);
-    if (messages.opOf(message) === 'nft_mint') return this.owners.has(account) || offer !== undefined;
-    if (offer?.state !== 'open') {
-      const byOwner = ['nft_transfer', 'tele_start'].includes(messages.opOf(message));
-      return byOwner ? this.ownerOf(account) !== sender : NEEDS_OFFER.has(messages.opOf(message));
-    }
-    const isOver = utime >= offer.end;
-    switch (messages.opOf(message)) {
-      case 'nft_transfer':
-      case 'tele_start':
-        return true;
-      case 'nft_buy':
-        return messages.amount.get(message) !== offer.least;
-      case 'nft_bid':
-        return isOver || messages.value.get(message) < leastBid(offer);
-      case 'nft_finish':
-        return !isOver;
-      case 'change_dns':
-        return !isOver || offer.bidder !== sender;
-      default:
-        return NEEDS_OFFER.has(messages.opOf(message)) && (offer.bid > 0 || offer.seller !== sender);
-    }
+  refuses(received: Received): boolean {
+    return this.ruleOf(received)?.refuses(this.asked(received)) ?? false;
   }
 
   /** Takes over what a message changes that was not refused. */
-  take({ account, message, utime }: Received): void {
+  take(received: Received): void {
+    this.ruleOf(received)?.take(this.asked(received));
+  }
+
+  private ruleOf({ message }: Received): Rule | undefined {
+    return RULES[this.world.messages.opOf(message)];
+  }
+
+  private asked(received: Received): Asked {
     const { messages } = this.world;
-    const offer = this.offers.get(account);
-    const [sender, party] = [messages.source.get(message), messages.party.get(message)];
-    const change = (changed: Partial<Offer>): void => {
-      if (offer !== undefined) this.offers.set(account, { ...offer, ...changed });
+    const { account, message } = received;
+    return {
+      ...received,
+      market: this,
+      offer: this.offers.get(account),
+      sender: messages.source.get(message),
+      party: messages.party.get(message),
+      amount: messages.amount.get(message),
+      value: messages.value.get(message),
     };
-    switch (messages.opOf(message)) {
-      case 'nft_mint':
-        return this.mint(account, message, utime);
-      case 'nft_transfer':
-        this.owners.set(account, party);
-        return;
-      case 'nft_sale':
-        return this.open(account, party, messages.amount.get(message), utime);
-      case 'tele_start':
-        return this.open(account, sender, messages.amount.get(message), utime);
-      case 'nft_bid':
-        return change({
-          bidder: sender,
-          bid: messages.value.get(message),
-          bidAt: utime,
-          ...this.prolonged(account, utime),
-        });
-      case 'nft_update':
-        return change({ least: messages.amount.get(message) });
-      case 'nft_cancel':
-      case 'tele_cancel':
-        return change({ state: 'cancelled' });
-      case 'nft_buy':
-      case 'nft_finish':
-      case 'change_dns':
-        if (offer?.item === account) this.owners.set(account, offer.bidder);
-        return change({ state: 'over' });
-    }
-  }
-
-  /** Plain items belong to whoever has them made; the first bid for a name makes the item, which has no owner yet. */
-  private mint(account: number, message: number, utime: number): void {
-    const { accounts, messages } = this.world;
-    if (accounts.role(account) !== 'nft_item') return;
-    const party = messages.party.get(message);
-    if (accounts.kindOf(account) === 'plain') this.owners.set(account, party);
-    else this.open(account, NONE, messages.value.get(message), utime, party);
-  }
-
-  /** Begins an offer; the first bidder of a name bids what is asked. */
-  private open(account: number, seller: number, least: number, since: number, bidder = NONE): void {
-    const { accounts } = this.world;
-    const isSale = accounts.role(account) === 'nft_sale';
-    const item = isSale ? accounts.itemOfSale(account) : account;
-    const kind = offerKind(accounts, account);
-    if (kind === undefined) return;
-    const bid = bidder === NONE ? { bid: 0, bidAt: 0 } : { bid: least, bidAt: since };
-    const end = since + DURATION;
-    const offer: Offer = { kind, item, seller, least, since, end, bidder, ...bid, state: 'open' };
-    this.offers.set(account, { ...offer, ...this.prolonged(item, since) });
-  }
-
-  private prolonged(item: number, utime: number): { readonly end?: number } {
-    const { accounts } = this.world;
-    const isDomain = accounts.role(item) === 'nft_item' && accounts.kindOf(item) === 'domain';
-    return isDomain ? { end: utime + (mix32(item) % 2 === 0 ? 300 : 3600) } : {};
   }
 }
 
-const NEEDS_OFFER: ReadonlySet<string> = new Set([
-  ...['nft_buy', 'nft_bid', 'nft_update', 'nft_cancel', 'nft_finish', 'change_dns', 'tele_cancel'],
-]);
+const isOpen = ({ offer }: Asked): boolean => offer?.state === 'open';
+const isOver = ({ offer, utime }: Asked): boolean => offer !== undefined && utime >= offer.end;
+
+/** Only who owns an item that is not on offer. */
+const byOthers = (asked: Asked): boolean =>
+  isOpen(asked) || asked.market.ownerOf(asked.account) !== asked.sender;
+
+/** Only who offers an item that nobody has bid for. */
+const tooLate = (asked: Asked): boolean =>
+  !isOpen(asked) || asked.offer?.bid !== 0 || asked.offer.seller !== asked.sender;
+
+function change({ market, account, offer }: Asked, changed: Partial<Offer>): void {
+  if (offer !== undefined) market.offers.set(account, { ...offer, ...changed });
+}
+
+/** A name that is sold belongs to who has bid most. Other items are given to the buyer by a message. */
+function end(asked: Asked): void {
+  const { market, account, offer } = asked;
+  if (offer?.item === account && offer.bid > 0) market.owners.set(account, offer.bidder);
+  change(asked, { state: 'over' });
+}
+
+/** Begins an offer; the first bid for a name makes the item, which has no owner yet. */
+function open({ market, account, utime }: Asked, seller: number, least: number, bidder = NONE): void {
+  const { accounts } = market.world;
+  const kind = offerKind(accounts, account);
+  if (kind === undefined) return;
+  const item = accounts.role(account) === 'nft_sale' ? accounts.itemOfSale(account) : account;
+  const offer = {
+    kind,
+    item,
+    seller,
+    least,
+    since: utime,
+    end: utime + DURATION,
+    bidder,
+    state: 'open',
+  } as const;
+  const bid = bidder === NONE ? { bid: 0, bidAt: 0 } : { bid: least, bidAt: utime };
+  market.offers.set(account, { ...offer, ...bid, ...prolonged(kind, item, utime) });
+}
+
+function prolonged(kind: Offer['kind'] | undefined, item: number, utime: number): { readonly end?: number } {
+  return kind === 'domain' ? { end: utime + (mix32(item) % 2 === 0 ? 300 : 3600) } : {};
+}
+
+const RULES: Readonly<Partial<Record<Op, Rule>>> = {
+  nft_mint: {
+    refuses: ({ market, account, offer }) => market.owners.has(account) || offer !== undefined,
+    take: (asked) => {
+      const { market, account, party, value } = asked;
+      const { accounts } = market.world;
+      if (accounts.role(account) !== 'nft_item') return;
+      if (accounts.kindOf(account) === 'plain') market.owners.set(account, party);
+      else open(asked, NONE, value, party);
+    },
+  },
+  nft_transfer: {
+    refuses: byOthers,
+    take: ({ market, account, party }) => market.owners.set(account, party),
+  },
+  nft_sale: { refuses: () => false, take: (asked) => open(asked, asked.party, asked.amount) },
+  nft_buy: { refuses: (asked) => !isOpen(asked) || asked.amount !== asked.offer?.least, take: end },
+  nft_bid: {
+    refuses: (asked) =>
+      !isOpen(asked) || isOver(asked) || (asked.offer !== undefined && asked.value < leastBid(asked.offer)),
+    take: (asked) => {
+      const { sender: bidder, value: bid, utime: bidAt, account, offer } = asked;
+      change(asked, { bidder, bid, bidAt, ...prolonged(offer?.kind, account, bidAt) });
+    },
+  },
+  nft_update: { refuses: tooLate, take: (asked) => change(asked, { least: asked.amount }) },
+  nft_cancel: { refuses: tooLate, take: (asked) => change(asked, { state: 'cancelled' }) },
+  nft_finish: { refuses: (asked) => !isOpen(asked) || !isOver(asked), take: end },
+  change_dns: {
+    refuses: (asked) => !isOpen(asked) || !isOver(asked) || asked.offer?.bidder !== asked.sender,
+    take: end,
+  },
+  tele_start: { refuses: byOthers, take: (asked) => open(asked, asked.sender, asked.amount) },
+  tele_cancel: { refuses: tooLate, take: (asked) => change(asked, { state: 'cancelled' }) },
+};
 
 /** How a contract, or an item itself, sells an item; undefined if it never sells one. */
 export function offerKind(accounts: Accounts, account: number): Offer['kind'] | undefined {

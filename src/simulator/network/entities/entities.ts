@@ -6,7 +6,6 @@ import * as accounts from './account-entities.ts';
 import { WorldState } from './world-state.ts';
 import { isUnreadable, jettonDecimals, jettonSymbol, lpContent } from '../../json/address-book-json.ts';
 import { jettonUnits } from '../../json/payload.ts';
-import { hasCollection } from '../../json/token-json.ts';
 import { mix32 } from '../../random.ts';
 import {
   BASE,
@@ -272,7 +271,7 @@ function nftItem(state: WorldState, account: number): NftItemJson {
   const offer = owner === undefined ? undefined : state.market.offers.get(owner);
   const at = owner === undefined ? undefined : accounts.address(owner);
   const collection = accounts.collection(account);
-  const isKnown = hasCollection(state.world, account);
+  const isKnown = accounts.hasCollection(account);
   return {
     ...contract(state, account),
     init: true,

@@ -383,7 +383,8 @@ export class Opener {
     const kind = this.accounts.kindOf(item);
     const value = kind === 'plain' ? TON / 5 : TON + this.random.below(3 * TON);
     const op = kind === 'domain' ? 'nft_first_bid' : 'nft_mint';
-    return this.traded(actor, item, this.outgoing(op, this.accounts.collection(item), value, true));
+    const maker = this.accounts.hasCollection(item) ? this.accounts.collection(item) : item;
+    return this.traded(actor, item, { ...this.outgoing(op, maker, value, true), party: actor });
   }
 
   private traded(actor: number, item: number, out: OutgoingMessage, more: Partial<Intent> = {}): Intent {

@@ -195,6 +195,11 @@ export class Accounts {
     return this.account('nft_collection', name < 0 ? index % this.collections : this.collections + name);
   }
 
+  /** False for items that belong to no collection. */
+  hasCollection(item: number): boolean {
+    return this.kindOf(item) !== 'plain' || this.indexInRole(item) % 11 !== 7;
+  }
+
   kindOf(item: number): 'plain' | 'domain' | 'username' {
     const index = this.indexInRole(item);
     if (index < this.wallets) return 'plain';
