@@ -750,6 +750,25 @@ comment on column etl.open_dex_volume.sold is 'TON that was got for the jetton, 
 comment on column etl.open_dex_volume.volume is 'TON that changed hands either way, nanotons: bought + sold.';
 comment on column etl.open_dex_volume.jettons is 'How many jettons changed hands for it, in the smallest units.';
 
+create or replace view etl.mints as
+select a.utime, a.trace_id, a.action_id, a.asset as nft_address, a.details->>'nft_item_index' as nft_index, a.collection_address,
+  nullif(a.source, a.collection_address) as owner, a.success is false as is_aborted, a.start_lt, a.end_lt,
+  coalesce(a.collection_address, '') = '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF' as is_first_bid
+from (
+  select n.*, etl.raw_address(n.details->>'nft_collection') as collection_address from ton.actions n where n.type = 'nft_mint') a;
+comment on view etl.mints is 'Mints of NFT items by indexed actions, those of domains below .ton among them, which are first bids.';
+comment on column etl.mints.utime is 'Block time, UTC, at which the trace of the mint ended.';
+comment on column etl.mints.trace_id is 'Trace of the mint, base64.';
+comment on column etl.mints.action_id is 'The action that the mint is within its trace, base64.';
+comment on column etl.mints.nft_address is 'The item that was made, raw form.';
+comment on column etl.mints.nft_index is 'Index of the made item in its collection; null if the action lacks it.';
+comment on column etl.mints.collection_address is 'Collection of the made item, raw form; null if the action names none.';
+comment on column etl.mints.owner is 'Who asked for the mint, raw form; null if the source names the collection, which sends the item its code.';
+comment on column etl.mints.is_aborted is 'True if the mint was tried and failed.';
+comment on column etl.mints.start_lt is 'Logical time of the first transaction of the mint.';
+comment on column etl.mints.end_lt is 'Logical time of the last transaction of the mint.';
+comment on column etl.mints.is_first_bid is 'True if the item is a domain below .ton: its first bid makes it, and it has no owner until its auction is over.';
+
 create or replace view ton.nft_ownership as
 select h.nft_address,
   -- The source names who sent the message of a mint, mostly the collection. If the item was given away, the giver owned it.

@@ -917,6 +917,29 @@ comment on column ton.nft_metadata.content is 'All that the contract of the item
 comment on column ton.nft_metadata.token_info is 'All that the indexer had found of the item or collection; null if token_metadata was not read.';
 
 
+create or replace view etl.first_bids as
+select b.utime, b.trace_id, b.action_id, b.nft_address, b.nft_index, b.collection_address, b.bidder, b.amount, b.is_aborted, b.start_lt, b.end_lt
+from (
+  -- The bid is coins for the collection, whose next message makes the item.
+  select m.*, t.source as bidder, t.amount, row_number() over (
+    partition by m.utime, m.trace_id, m.action_id order by case when t.end_lt <= m.start_lt then t.end_lt else 0 end desc) as number
+  from etl.mints m
+  left join ton.actions t on t.utime = m.utime and t.trace_id = m.trace_id and t.type = 'ton_transfer' and t.destination = m.collection_address
+  where m.is_first_bid) b
+where b.number = 1;
+comment on view etl.first_bids is 'First bids for domains below .ton, by indexed actions: each is coins for the collection, which makes the item.';
+comment on column etl.first_bids.utime is 'Block time, UTC, at which the trace of the bid ended.';
+comment on column etl.first_bids.trace_id is 'Trace of the bid, base64.';
+comment on column etl.first_bids.action_id is 'The action by which the collection made the item, base64.';
+comment on column etl.first_bids.nft_address is 'The item of the domain, which is its own auction, raw form.';
+comment on column etl.first_bids.nft_index is 'Index of the domain''s item in its collection; null if the action lacks it.';
+comment on column etl.first_bids.collection_address is 'Collection of the domains below .ton, raw form.';
+comment on column etl.first_bids.bidder is 'Account that bid first, raw form; null if no action of the trace is the transfer of its coins.';
+comment on column etl.first_bids.amount is 'The bid, nanotons; null as the bidder.';
+comment on column etl.first_bids.is_aborted is 'True if the bid was tried and failed.';
+comment on column etl.first_bids.start_lt is 'Logical time of the first transaction of the action that made the item.';
+comment on column etl.first_bids.end_lt is 'Logical time of the last transaction of the action that made the item.';
+
 create or replace view ton.nft_events as
 select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, coalesce(e.nft_index, i.index::text) as nft_index,
   coalesce(e.collection_address, i.collection_address) as collection_address, e.previous_owner, e.owner, e.bidder,

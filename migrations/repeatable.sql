@@ -401,58 +401,6 @@ comment on column etl.seen_sales.address is 'Account of the contract that sold t
 comment on column etl.seen_sales.lt is 'Logical time at which the action of the sale began.';
 comment on column etl.seen_sales.utime is 'Block time, UTC, of the action of the sale.';
 
-create or replace view etl.mints as
-select a.utime, a.trace_id, a.action_id, a.asset as nft_address, a.details->>'nft_item_index' as nft_index, a.collection_address,
-  nullif(a.source, a.collection_address) as owner, a.success is false as is_aborted, a.start_lt, a.end_lt,
-  coalesce(a.collection_address, '') = '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF' as is_first_bid
-from (
-  select n.*, etl.raw_address(n.details->>'nft_collection') as collection_address from ton.actions n where n.type = 'nft_mint') a;
-comment on view etl.mints is 'Mints of NFT items by indexed actions, those of domains below .ton among them, which are first bids.';
-comment on column etl.mints.utime is 'Block time, UTC, at which the trace of the mint ended.';
-comment on column etl.mints.trace_id is 'Trace of the mint, base64.';
-comment on column etl.mints.action_id is 'The action that the mint is within its trace, base64.';
-comment on column etl.mints.nft_address is 'The item that was made, raw form.';
-comment on column etl.mints.nft_index is 'Index of the made item in its collection; null if the action lacks it.';
-comment on column etl.mints.collection_address is 'Collection of the made item, raw form; null if the action names none.';
-comment on column etl.mints.owner is 'Who asked for the mint, raw form; null if the source names the collection, which sends the item its code.';
-comment on column etl.mints.is_aborted is 'True if the mint was tried and failed.';
-comment on column etl.mints.start_lt is 'Logical time of the first transaction of the mint.';
-comment on column etl.mints.end_lt is 'Logical time of the last transaction of the mint.';
-comment on column etl.mints.is_first_bid is 'True if the item is a domain below .ton: its first bid makes it, and it has no owner until its auction is over.';
-
-create or replace view etl.first_bids as
-select b.utime, b.trace_id, b.action_id, b.nft_address, b.nft_index, b.collection_address, b.bidder, b.amount, b.is_aborted, b.start_lt, b.end_lt
-from (
-  -- The bid is coins for the collection, whose next message makes the item.
-  select m.*, t.source as bidder, t.amount, row_number() over (
-    partition by m.utime, m.trace_id, m.action_id order by case when t.end_lt <= m.start_lt then t.end_lt else 0 end desc) as number
-  from etl.mints m
-  left join ton.actions t on t.utime = m.utime and t.trace_id = m.trace_id and t.type = 'ton_transfer' and t.destination = m.collection_address
-  where m.is_first_bid) b
-where b.number = 1;
-comment on view etl.first_bids is 'First bids for domains below .ton, by indexed actions: each is coins for the collection, which makes the item.';
-comment on column etl.first_bids.utime is 'Block time, UTC, at which the trace of the bid ended.';
-comment on column etl.first_bids.trace_id is 'Trace of the bid, base64.';
-comment on column etl.first_bids.action_id is 'The action by which the collection made the item, base64.';
-comment on column etl.first_bids.nft_address is 'The item of the domain, which is its own auction, raw form.';
-comment on column etl.first_bids.nft_index is 'Index of the domain''s item in its collection; null if the action lacks it.';
-comment on column etl.first_bids.collection_address is 'Collection of the domains below .ton, raw form.';
-comment on column etl.first_bids.bidder is 'Account that bid first, raw form; null if no action of the trace is the transfer of its coins.';
-comment on column etl.first_bids.amount is 'The bid, nanotons; null as the bidder.';
-comment on column etl.first_bids.is_aborted is 'True if the bid was tried and failed.';
-comment on column etl.first_bids.start_lt is 'Logical time of the first transaction of the action that made the item.';
-comment on column etl.first_bids.end_lt is 'Logical time of the last transaction of the action that made the item.';
-
-create or replace view etl.seen_bidders as
-select a.source as address, a.start_lt as lt, a.utime from ton.actions a
-where a.type = 'auction_bid'
-union all
-select f.bidder, f.start_lt, f.utime from etl.first_bids f;
-comment on view etl.seen_bidders is 'Accounts that bid in auctions, or began one for a domain below .ton, by indexed actions: whose auctions dns_auctions looks up.';
-comment on column etl.seen_bidders.address is 'Account that bid, raw form; null if the action names none.';
-comment on column etl.seen_bidders.lt is 'Logical time at which the action of the bid began.';
-comment on column etl.seen_bidders.utime is 'Block time, UTC, of the action of the bid.';
-
 create or replace view etl.seen_vestings as
 select etl.raw_address(a.details->>'vesting') as address, a.start_lt as lt, a.utime
 from ton.actions a where a.type in ('vesting_send_message', 'vesting_add_whitelist');
