@@ -38,8 +38,8 @@ const KINDS: Readonly<Record<string, readonly [string, string?]>> = {
 };
 
 /**
- * What happened to items besides plain transfers. What makes the item of a domain is the first bid for it: its bidder and
- * amount are those of the message to the collection, and stand among the details like those of any bid.
+ * What happened to items besides plain transfers. What makes the item of a domain is the first bid for it. Its bidder and
+ * amount are those of the message to the collection; they stand among the details as those of any bid do.
  */
 export function itemActions(truth: Truth, span: Range): ItemAction[] {
   const sent = new Map([...truth.transactions(span)].map(({ hash, in_msg }) => [hash, in_msg]));

@@ -234,7 +234,7 @@ function purchase(leg: Leg, before: readonly number[] = []): NetworkAction[] {
   ];
 }
 
-/** A bid, and what the one before gets back. Coins for a domain are a bid only if somebody gets some back. */
+/** A bid, and the refund of the one before. Coins for a domain are a bid only if they cause a refund. */
 export function nftBid(leg: Leg): NetworkAction[] | undefined {
   const { world, message, receiver } = leg;
   const { accounts, messages } = world;

@@ -101,11 +101,11 @@ export class NftMarket {
 const isOpen = ({ offer }: Asked): boolean => offer?.state === 'open';
 const isOver = ({ offer, utime }: Asked): boolean => offer !== undefined && utime >= offer.end;
 
-/** Only who owns an item that is not on offer. */
+/** True unless the sender owns the item, and it is not on offer. */
 const byOthers = (asked: Asked): boolean =>
   isOpen(asked) || asked.market.ownerOf(asked.account) !== asked.sender;
 
-/** Only who offers an item that nobody has bid for. */
+/** True unless the sender offers the item, and it has no bids. */
 const tooLate = (asked: Asked): boolean =>
   !isOpen(asked) || asked.offer?.bid !== 0 || asked.offer.seller !== asked.sender;
 
@@ -113,7 +113,7 @@ function change({ market, account, offer }: Asked, changed: Partial<Offer>): voi
   if (offer !== undefined) market.offers.set(account, { ...offer, ...changed });
 }
 
-/** A name that is sold belongs to who has bid most. Other items are given to the buyer by a message. */
+/** A name that is sold belongs to its highest bidder. Other items are given to the buyer by a message. */
 function end(asked: Asked): void {
   const { market, account, offer } = asked;
   if (offer?.item === account && offer.bid > 0) market.owners.set(account, offer.bidder);

@@ -364,7 +364,7 @@ export class Opener {
     return { purpose: 'jetton_burn', actor, slot, outs: [{ ...out, amount }] };
   }
 
-  /** Somebody makes, trades or bids for an item: a plain one, a domain, or a user name. */
+  /** A wallet makes an item, trades it or bids for it: a plain one, a domain, or a user name. */
   private nft(actor: number): Intent {
     const { market } = this.executor.states;
     const name = this.random.below(2 * NAMES);
@@ -413,7 +413,7 @@ export class Opener {
     return isWallet && states.isActive(wallet) && states.balanceOf(wallet) > LEAST_TO_ACT;
   }
 
-  /** What is done where an item is on offer; undefined if whose turn it is cannot act. */
+  /** The next step of an offer; undefined if the wallet that has to take it cannot act. */
   private visit(visitor: number, place: number, offer: Offer): Intent | undefined {
     const { item, kind, seller, least, end, bid, bidder } = offer;
     const dice = this.random.fraction();

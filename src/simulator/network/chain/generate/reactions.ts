@@ -261,7 +261,7 @@ function payment(
   return { op: 'jetton_transfer', to: wallet, value, bounce: true, sure: true, amount, party: to };
 }
 
-/** The collection makes an item: a plain one for whoever asks, a name for its first bidder. */
+/** The collection makes an item: a plain one on request, a name for its first bidder. */
 function nftMint({ world }: Stage, { account }: Received, trace: number): OutgoingMessage[] {
   const { partner, actor } = world.traces;
   const item = partner.get(trace);
@@ -302,18 +302,18 @@ function itemArrives(
   ];
 }
 
-/** A contract gives the item that it sells to somebody, at a price if that is a buyer. */
+/** A contract passes the item that it sells on, to a buyer at a price. */
 function moved(item: number, party: number, amount = 0): OutgoingMessage {
   return { op: 'nft_transfer', to: item, value: MOVE, bounce: true, sure: true, amount, party };
 }
 
-/** The one before gets its bid back; the bid itself stays. */
+/** The contract keeps a bid, and refunds the one before. */
 function bidden({ states }: Stage, { account }: Received): OutgoingMessage[] {
   const { bidder = NONE, bid = 0 } = states.market.offers.get(account) ?? {};
   return bid === 0 ? [] : [paid('nft_outbid', bidder, bid - KEPT)];
 }
 
-/** An offer is over: the item goes to who buys it or has bid most, and the price to who has sold it; or it goes back. */
+/** An offer is over: the item goes to its buyer and the price to its seller, or the item goes back. */
 function offerEnds(
   { world, states }: Stage,
   { account, message }: Received,
