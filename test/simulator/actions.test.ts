@@ -202,7 +202,9 @@ describe.each(some(['1.3', '1.2'] as const, 1))('actions of build %s', (build) =
       // A contract that sells an item throws on coins that come too late, and they bounce.
       const how =
         skipped !== true
-          ? (hasRun === true ? 'ran' : 'threw and bounces')
+          ? hasRun === true
+            ? 'ran'
+            : 'threw and bounces'
           : `${reason} ${end_status} ${in_msg!.bounce ? 'bounces' : 'stays'}`;
       outcomes.set(how, (outcomes.get(how) ?? new Set()).add(success));
     }
