@@ -41,7 +41,7 @@ function describeNode(transaction: TransactionJson, depth: number) {
   return { depth, tree, value: message?.value ?? null, aborted: bool(aborted) };
 }
 
-const ITEM = '0:2A9A9E581C89069956B47AB6BD6F1FFC67B4A95D769A6EC33A94C2271C00AA02';
+const ITEM = '0:94667CBB24CBB0C6DCA708F5101824775DF8DB8FA67C15F130887F448A23E590';
 
 /** The network's own answer to each question about transactions, jettons and items, by its title. */
 export const answers: Readonly<Record<string, Answer>> = {
