@@ -202,10 +202,10 @@ const BASIC = {
     }),
     source: m.actor,
     asset: m.contract,
-    nft_collection: m.collection,
+    nft_collection: m.domain.collection,
   },
-  delete_dns: { hash: m.hash, source: m.actor, asset: m.contract, nft_collection: m.collection },
-  renew_dns: { source: m.actor, asset: m.contract, nft_collection: m.collection },
+  delete_dns: { hash: m.hash, source: m.actor, asset: m.contract, nft_collection: m.domain.collection },
+  renew_dns: { source: m.actor, asset: m.contract, nft_collection: m.domain.collection },
   election_deposit: { stake_holder: m.actor, amount: m.value },
   election_recover: { stake_holder: m.actor, amount: m.maybe(m.amount) },
   stake_deposit: {
@@ -244,6 +244,9 @@ const BASIC = {
 } as const satisfies Readonly<Record<string, MembersShape>>;
 
 const BASIC_SHAPES: readonly (readonly [string, MembersShape])[] = Object.entries(BASIC);
+
+/** The winner of a domain sets a record of it. */
+export const CHANGED_RECORD = BASIC.change_dns;
 
 /** What nominators do with their pools. */
 const { stake_deposit: DEPOSIT, stake_withdrawal: WITHDRAWAL } = BASIC;

@@ -7,7 +7,9 @@ import { queryId } from '../../json/comment.ts';
 import { customPayload, forwardAmount, forwardPayload, responseDestination } from '../../json/payload.ts';
 import { nftParties } from '../../json/token-json.ts';
 import { call, coins, coinsArrived } from './call-details.ts';
+import { CHANGED_RECORD } from './contract-actions.ts';
 import { succeeded, type Leg, type NetworkAction } from './made-action.ts';
+import { fill } from './members.ts';
 
 /* What the server makes of the life of an item. It sees messages, and contracts as they are in the end. */
 
@@ -137,18 +139,24 @@ function transferDetails(leg: Leg, row: number, sale?: Details): object {
     is_purchase: sale !== undefined,
     ...(sale === undefined ? {} : { price: String(world.messages.amount.get(message)) }),
     query_id: queryId(leg.trace),
+    ...UNSAID,
     response_destination: addressOrNull(world, responseDestination(world, message)),
     custom_payload: customPayload(bocs, message).body,
     forward_payload: body ?? EMPTY_BOC,
     forward_amount: forwardAmount(world, message),
     comment: text,
     is_encrypted_comment: text === null ? null : false,
-    ...NO_SALE,
     ...sale,
   };
 }
 
-const NO_SALE = {
+/** What not every transfer of an item tells. */
+const UNSAID = {
+  response_destination: null,
+  custom_payload: null,
+  forward_amount: null,
+  comment: null,
+  is_encrypted_comment: null,
   marketplace: null,
   real_old_owner: null,
   marketplace_address: null,
@@ -318,13 +326,8 @@ function nameSold(leg: Leg): NetworkAction[] | undefined {
       is_purchase: true,
       price: String(messages.amount.get(message)),
       query_id: queryId(leg.trace),
-      response_destination: null,
-      custom_payload: null,
+      ...UNSAID,
       forward_payload: bocs.make(message, 12, BID_INFO),
-      forward_amount: null,
-      comment: null,
-      is_encrypted_comment: null,
-      ...NO_SALE,
       marketplace: marketName(world, itemAt(leg), false),
       payout_amount: payout?.amount ?? null,
       payout_address: payout?.address ?? null,
@@ -339,32 +342,18 @@ const BID_INFO = 0x38127de1;
 /** The winner of a domain sets a record of it; with that message the domain is sold. */
 export function domainClaim(leg: Leg): NetworkAction[] {
   const { world, receiver } = leg;
-  const { nft_item: asset, ...item } = named(world, itemAt(leg));
-  const source = world.accounts.address(world.messages.source.get(leg.message));
-  const value = {
-    sum_type: 'DNSAdnlAddress',
-    dns_smc_address: null,
-    dns_adnl_address: world.hashes('adnl').hex(itemAt(leg)),
-    dns_text: null,
-    dns_next_resolver_address: null,
-    dns_storage_address: null,
-    flags: 0,
-  };
-  const change = made('change_dns', { rows: pair(leg, receiver), success: succeeded(leg) }, () => ({
-    ...{ key: world.hashes('dns key').text(0), value, source, asset, nft_collection: item.nft_collection },
-  }));
+  const change = made('change_dns', { rows: pair(leg, receiver), success: succeeded(leg) }, () =>
+    fill(CHANGED_RECORD, leg),
+  );
   const filled = receiverOf(leg, 'fill_up');
   if (filled === undefined) return [change];
   const price = String(world.messages.value.get(messageOf(leg, filled)));
   const bought = made('dns_purchase', { rows: pair(leg, filled) }, () => ({
-    ...{
-      ...item,
-      nft_item: asset,
-      new_owner: source,
-      price,
-      query_id: queryId(leg.trace),
-      payout_amount: price,
-    },
+    ...named(world, itemAt(leg)),
+    new_owner: world.accounts.address(world.messages.source.get(leg.message)),
+    price,
+    query_id: queryId(leg.trace),
+    payout_amount: price,
   }));
   return [change, bought];
 }
