@@ -1416,7 +1416,7 @@ CREATE INDEX "account_states_code_index" ON "ton"."account_states" USING btree (
 CREATE INDEX "account_transactions_hash_index" ON "ton"."account_transactions" USING btree ("hash");--> statement-breakpoint
 CREATE INDEX "action_accounts_account" ON "ton"."action_accounts" USING btree ("account","utime");--> statement-breakpoint
 CREATE INDEX "actions_type" ON "ton"."actions" USING btree ("type","utime");--> statement-breakpoint
-CREATE INDEX "actions_minted" ON "ton"."actions" USING btree ("asset","utime") WHERE type = 'nft_mint';--> statement-breakpoint
+CREATE INDEX "actions_owned" ON "ton"."actions" USING btree ("asset","utime") WHERE type in ('nft_mint', 'dns_purchase', 'nft_transfer');--> statement-breakpoint
 CREATE INDEX "blocks_id" ON "ton"."blocks" USING btree ("workchain","shard","seqno");--> statement-breakpoint
 CREATE INDEX "jetton_burns_jetton_master" ON "ton"."jetton_burns" USING btree ("jetton_master","utime");--> statement-breakpoint
 CREATE INDEX "jetton_burns_owner" ON "ton"."jetton_burns" USING btree ("owner","utime");--> statement-breakpoint

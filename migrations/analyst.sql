@@ -750,6 +750,25 @@ comment on column etl.open_dex_volume.sold is 'TON that was got for the jetton, 
 comment on column etl.open_dex_volume.volume is 'TON that changed hands either way, nanotons: bought + sold.';
 comment on column etl.open_dex_volume.jettons is 'How many jettons changed hands for it, in the smallest units.';
 
+create or replace view etl.mints as
+select a.utime, a.trace_id, a.action_id, a.asset as nft_address, a.details->>'nft_item_index' as nft_index, a.collection_address,
+  nullif(a.source, a.collection_address) as owner, a.success is false as is_aborted, a.start_lt, a.end_lt,
+  coalesce(a.collection_address, '') = '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF' as is_first_bid
+from (
+  select n.*, etl.raw_address(n.details->>'nft_collection') as collection_address from ton.actions n where n.type = 'nft_mint') a;
+comment on view etl.mints is 'Mints of NFT items by indexed actions, those of domains below .ton among them, which are first bids.';
+comment on column etl.mints.utime is 'Block time, UTC, at which the trace of the mint ended.';
+comment on column etl.mints.trace_id is 'Trace of the mint, base64.';
+comment on column etl.mints.action_id is 'The action that the mint is within its trace, base64.';
+comment on column etl.mints.nft_address is 'The item that was made, raw form.';
+comment on column etl.mints.nft_index is 'Index of the made item in its collection; null if the action lacks it.';
+comment on column etl.mints.collection_address is 'Collection of the made item, raw form; null if the action names none.';
+comment on column etl.mints.owner is 'Who asked for the mint, raw form; null if the source names the collection, which sends the item its code.';
+comment on column etl.mints.is_aborted is 'True if the mint was tried and failed.';
+comment on column etl.mints.start_lt is 'Logical time of the first transaction of the mint.';
+comment on column etl.mints.end_lt is 'Logical time of the last transaction of the mint.';
+comment on column etl.mints.is_first_bid is 'True if the item is a domain below .ton: its first bid makes it, and it has no owner until its auction is over.';
+
 create or replace view ton.nft_ownership as
 select h.nft_address,
   -- The source names who sent the message of a mint, mostly the collection. If the item was given away, the giver owned it.
@@ -760,21 +779,22 @@ from (
     nullif(t.old_owner, '') as previous_owner, t.trace_id
   from ton.nft_transfers t where t.transaction_aborted is not true
   union all
-  select a.asset, nullif(a.source, etl.raw_address(a.details->>'nft_collection')), a.utime, a.end_lt, 'mint', null, a.trace_id
-  from ton.actions a where a.type = 'nft_mint' and a.success is not false
-    -- The item of a domain has no owner until its auction is over.
-    and coalesce(etl.raw_address(a.details->>'nft_collection'), '') <> '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
+  select m.nft_address, m.owner, m.utime, m.end_lt, 'mint', null, m.trace_id from etl.mints m where not m.is_aborted and not m.is_first_bid
+  union all
+  -- Domains and user names sell themselves, without a transfer: of those alone no owner before a contract is named.
+  select a.asset, a.destination, a.utime, a.end_lt, 'sale', a.source, a.trace_id
+  from ton.actions a where a.type in ('dns_purchase', 'nft_transfer') and a.amount is not null and a.details->>'real_old_owner' is null and a.success is not false
 ) h
 left join ton.nft_items i on i.address = h.nft_address and h.kind = 'mint'
 window w as (partition by h.nft_address order by h.utime, h.lt);
-comment on view ton.nft_ownership is 'Who owned an NFT item from when until when: one row for each owner in turn, as far as its mint and transfers are stored.';
+comment on view ton.nft_ownership is 'Who owned an NFT item from when until when: one row for each owner in turn, as far as its mint, transfers and sales are stored.';
 comment on column ton.nft_ownership.nft_address is 'The item that was owned, raw form.';
 comment on column ton.nft_ownership.owner is 'Who owned the item from since on, raw form; null if that is not known. After a mint, that is who gave it away next, else its owner in nft_items, else who asked for the mint.';
-comment on column ton.nft_ownership.since is 'When the owner got the item, UTC: block time of the transfer; of a mint, when its trace ended.';
+comment on column ton.nft_ownership.since is 'When the owner got the item, UTC: block time of the transfer; of a mint or a sale, when its trace ended.';
 comment on column ton.nft_ownership.until is 'When the item went to the next owner, UTC; null for the last owner that is stored.';
-comment on column ton.nft_ownership.kind is 'How the owner got the item: mint or transfer (sales are transfers too).';
-comment on column ton.nft_ownership.previous_owner is 'Who gave the item away, raw form; null for a mint.';
-comment on column ton.nft_ownership.lt is 'Logical time of the change of owner; of a mint, that of its last transaction.';
+comment on column ton.nft_ownership.kind is 'How the owner got the item: mint, transfer (most sales are transfers too), or sale, of a domain or a user name after its auction.';
+comment on column ton.nft_ownership.previous_owner is 'Who gave the item away, raw form; null for a mint, and if the source does not say.';
+comment on column ton.nft_ownership.lt is 'Logical time of the change of owner; of a mint or a sale, that of its last transaction.';
 comment on column ton.nft_ownership.trace_id is 'Trace in which the item changed hands, base64; null if the source did not know it.';
 
 -- Validators.

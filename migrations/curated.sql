@@ -919,6 +919,29 @@ comment on column ton.nft_metadata.content is 'All that the contract of the item
 comment on column ton.nft_metadata.token_info is 'All that the indexer had found of the item or collection; null if token_metadata was not read.';
 
 
+create or replace view etl.first_bids as
+select b.utime, b.trace_id, b.action_id, b.nft_address, b.nft_index, b.collection_address, b.bidder, b.amount, b.is_aborted, b.start_lt, b.end_lt
+from (
+  -- The bid is coins for the collection, whose next message makes the item.
+  select m.*, t.source as bidder, t.amount, row_number() over (
+    partition by m.utime, m.trace_id, m.action_id order by case when t.end_lt <= m.start_lt then t.end_lt else 0 end desc) as number
+  from etl.mints m
+  left join ton.actions t on t.utime = m.utime and t.trace_id = m.trace_id and t.type = 'ton_transfer' and t.destination = m.collection_address
+  where m.is_first_bid) b
+where b.number = 1;
+comment on view etl.first_bids is 'First bids for domains below .ton, by indexed actions: each is coins for the collection, which makes the item.';
+comment on column etl.first_bids.utime is 'Block time, UTC, at which the trace of the bid ended.';
+comment on column etl.first_bids.trace_id is 'Trace of the bid, base64.';
+comment on column etl.first_bids.action_id is 'The action by which the collection made the item, base64.';
+comment on column etl.first_bids.nft_address is 'The item of the domain, which is its own auction, raw form.';
+comment on column etl.first_bids.nft_index is 'Index of the domain''s item in its collection; null if the action lacks it.';
+comment on column etl.first_bids.collection_address is 'Collection of the domains below .ton, raw form.';
+comment on column etl.first_bids.bidder is 'Account that bid first, raw form; null if no action of the trace is the transfer of its coins.';
+comment on column etl.first_bids.amount is 'The bid, nanotons; null as the bidder.';
+comment on column etl.first_bids.is_aborted is 'True if the bid was tried and failed.';
+comment on column etl.first_bids.start_lt is 'Logical time of the first transaction of the action that made the item.';
+comment on column etl.first_bids.end_lt is 'Logical time of the last transaction of the action that made the item.';
+
 create or replace view ton.nft_events as
 select e.utime, e.utime as block_time, e.type, e.sale_type, e.nft_address, coalesce(e.nft_index, i.index_text) as nft_index,
   coalesce(e.collection_address, i.collection_address) as collection_address, e.previous_owner, e.owner, e.bidder,
@@ -933,14 +956,16 @@ from (
     t.trace_id, null::text as action_id, t.transaction_hash
   from ton.nft_transfers t
   union all
-  select a.utime, k.type, coalesce(k.sale_type, case s.type when 'getgems_sale' then 'sale' when 'getgems_auction' then 'auction' end), a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
+  select a.utime, k.type, coalesce(k.sale_type, case s.type when 'getgems_sale' then 'sale' when 'getgems_auction' then 'auction' end,
+      case when k.type = 'sale' and a.details->>'real_old_owner' is null then 'auction' end), a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
     case when k.type = 'sale' then etl.raw_address(coalesce(a.details->>'real_old_owner', a.details->>'old_owner')) end,
     case when k.type = 'sale' then etl.raw_address(a.details->>'new_owner') when k.type in ('bid', 'outbid') then null
-      when k.type = 'mint' then nullif(a.source, etl.raw_address(a.details->>'nft_collection')) else a.source end,
+      else a.source end,
     case when k.type in ('bid', 'outbid') then etl.raw_address(a.details->>'bidder') when k.type = 'auction end' then etl.raw_address(s.details->>'last_member') end,
     case when k.type in ('listing', 'price change', 'bid', 'outbid', 'sale') then a.amount
       when k.type = 'auction end' then nullif(etl.to_numeric(s.details->>'last_bid'), 0) end,
-    coalesce(etl.raw_address(coalesce(a.details->>'sale_address', a.details->>'auction_address', a.details->>'auction', a.details->>'sale_contract')), c.address),
+    coalesce(etl.raw_address(coalesce(a.details->>'sale_address', a.details->>'auction_address', a.details->>'auction', a.details->>'sale_contract')), c.address,
+      case when k.type = 'sale' and a.details->>'real_old_owner' is null then a.asset end),
     a.details->>'marketplace', etl.raw_address(a.details->>'marketplace_address'),
     coalesce(etl.to_numeric(a.details->>'marketplace_fee'), case when k.type = 'sale' then
       a.amount - etl.to_numeric(a.details->>'payout_amount') - coalesce(r.royalty, case when c.address is null or s.address is not null then 0 end) end),
@@ -949,34 +974,30 @@ from (
     a.trace_id, a.action_id, null
   from ton.actions a
   join (values
-    ('nft_mint', 'mint', null), ('nft_put_on_sale', 'listing', 'sale'), ('nft_put_on_auction', 'listing', 'auction'),
+    ('nft_put_on_sale', 'listing', 'sale'), ('nft_put_on_auction', 'listing', 'auction'),
     ('teleitem_start_auction', 'listing', 'auction'), ('nft_update_sale', 'price change', 'sale'), ('nft_cancel_sale', 'cancel', 'sale'),
     ('nft_cancel_auction', 'cancel', 'auction'), ('teleitem_cancel_auction', 'cancel', 'auction'), ('auction_bid', 'bid', 'auction'),
-    ('auction_outbid', 'outbid', 'auction'), ('nft_purchase', 'sale', null), ('dns_purchase', 'sale', null),
+    ('auction_outbid', 'outbid', 'auction'), ('nft_purchase', 'sale', null), ('dns_purchase', 'sale', null), ('nft_transfer', 'sale', null),
     ('nft_finish_auction', 'auction end', 'auction')) k (action, type, sale_type) on k.action = a.type
-  -- A contract that sells an item owns it until then, and the source tells the fees of some sales by it alone.
+  -- A contract that sells an item owns it until then, unless it is the item itself, and the source tells the fees of some sales by it alone.
   cross join lateral (
     select case when k.type = 'auction end' then etl.raw_address(a.details->>'auction_address')
       when k.type = 'sale' and (a.details->>'old_owner') <> (a.details->>'real_old_owner') then etl.raw_address(a.details->>'old_owner') end as address) c
   left join ton.nft_sales s on s.address = c.address
   cross join lateral (
     select coalesce(etl.to_numeric(a.details->>'royalty_amount'), case when k.type = 'sale' then coalesce(etl.to_numeric(s.details->>'royalty_amount'),
-      etl.rounded(a.amount * etl.to_numeric(s.details->>'royalty_fee_factor') / nullif(etl.to_numeric(s.details->>'royalty_fee_base'), 0))) end) as royalty) r
-  where k.type <> 'mint' or coalesce(etl.raw_address(a.details->>'nft_collection'), '') <> '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
+      -- The contract drops what is less than a nanoton.
+      etl.rounded(floor(a.amount * etl.to_numeric(s.details->>'royalty_fee_factor') / nullif(etl.to_numeric(s.details->>'royalty_fee_base'), 0)))) end) as royalty) r
+  -- Only of sales is there a price. User names are sold so, and what the source does not see paid for.
+  where a.type <> 'nft_transfer' or a.amount is not null
   union all
-  select f.utime, 'bid', 'auction', f.asset, f.nft_index, f.collection_address, null, null, f.bidder, f.amount, f.asset,
+  select m.utime, 'mint', null, m.nft_address, m.nft_index, m.collection_address, null, m.owner, null, null, null,
+    null, null, null, null, null, null, null, m.is_aborted, m.end_lt, m.trace_id, m.action_id, null
+  from etl.mints m where not m.is_first_bid
+  union all
+  select f.utime, 'bid', 'auction', f.nft_address, f.nft_index, f.collection_address, null, null, f.bidder, f.amount, f.nft_address,
     null, null, null, null, null, null, null, f.is_aborted, f.end_lt, f.trace_id, f.action_id, null
-  from (
-    -- The first bid for a domain is coins for the collection, whose next message makes the item.
-    select a.utime, a.asset, a.details->>'nft_item_index' as nft_index, etl.raw_address(a.details->>'nft_collection') as collection_address,
-      t.source as bidder, t.amount, a.success is false as is_aborted, a.end_lt, a.trace_id, a.action_id, row_number() over (
-        partition by a.utime, a.trace_id, a.action_id order by case when t.end_lt <= a.start_lt then t.end_lt else 0 end desc) as number
-    from ton.actions a
-    left join ton.actions t on t.utime = a.utime and t.trace_id = a.trace_id and t.type = 'ton_transfer'
-      and t.destination = '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
-    where a.type = 'nft_mint'
-      and etl.raw_address(a.details->>'nft_collection') = '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF') f
-  where f.number = 1) e
+  from etl.first_bids f) e
 left join ton.nft_items i on i.address = e.nft_address
 left join ton.dns_records r on r.nft_item_address = e.nft_address
 left join ton.dns_auctions q on q.nft_item_address = e.nft_address;
@@ -984,7 +1005,7 @@ comment on view ton.nft_events is 'What happened to NFT items: mints, transfers,
 comment on column ton.nft_events.utime is 'Block time, UTC, of the transfer; of all else, when its trace ended: give a range of it.';
 comment on column ton.nft_events.block_time is 'The same as utime of the event, under the name that other data sets have for it.';
 comment on column ton.nft_events.type is 'What happened: mint, transfer, listing, price change, cancel, bid, outbid, sale or auction end.';
-comment on column ton.nft_events.sale_type is 'How the item is offered: sale (at a fixed price) or auction; of a sale, by its contract in nft_sales. Null if that does not apply or is not known.';
+comment on column ton.nft_events.sale_type is 'How the item is offered: sale (at a fixed price) or auction; of a sale, by its contract in nft_sales, and auction for domains and user names. Null if that does not apply or is not known.';
 comment on column ton.nft_events.nft_address is 'The item of the event, raw form.';
 comment on column ton.nft_events.nft_index is 'Index of the item in its collection, by the event or else by nft_items; null if neither says.';
 comment on column ton.nft_events.collection_address is 'Collection of the item, raw form, by the event or else by nft_items; null if it has none or neither says.';

@@ -23,6 +23,16 @@ comment on view etl.feeds is 'Which datasets fill each table, view and function 
 comment on column etl.feeds.relation is 'Table, view or function of schema ton that is fed, without its schema.';
 comment on column etl.feeds.dataset is 'Name of a dataset that feeds the relation: its file in jobs/ without the ending.';
 
+create or replace view etl.seen_bidders as
+select a.source as address, a.start_lt as lt, a.utime from ton.actions a
+where a.type = 'auction_bid'
+union all
+select f.bidder, f.start_lt, f.utime from etl.first_bids f;
+comment on view etl.seen_bidders is 'Accounts that bid in auctions, or began one for a domain below .ton, by indexed actions: whose auctions dns_auctions looks up.';
+comment on column etl.seen_bidders.address is 'Account that bid, raw form; null if the action names none.';
+comment on column etl.seen_bidders.lt is 'Logical time at which the action of the bid began.';
+comment on column etl.seen_bidders.utime is 'Block time, UTC, of the action of the bid.';
+
 -- Only the newest million rows of each relation are used: without a range it would read all that is stored.
 create or replace function etl.looked_up(dataset text, "from" timestamptz default null, "to" timestamptz default null)
 returns table (known bigint, seen bigint)

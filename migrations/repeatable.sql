@@ -395,25 +395,11 @@ comment on column etl.seen_pools.loaded_at is 'When the row that names the inter
 
 create or replace view etl.seen_sales as
 select etl.raw_address(a.details->>'old_owner') as address, a.start_lt as lt, a.utime
-from ton.actions a where a.type in ('nft_purchase', 'dns_purchase') and (a.details->>'old_owner') <> (a.details->>'real_old_owner');
+from ton.actions a where a.type in ('nft_purchase', 'nft_transfer') and (a.details->>'old_owner') <> (a.details->>'real_old_owner');
 comment on view etl.seen_sales is 'Contracts that sold an item by indexed actions: sales and auctions that nft_sales looks up although they have ended.';
 comment on column etl.seen_sales.address is 'Account of the contract that sold the item, raw form, out of an action''s details.';
 comment on column etl.seen_sales.lt is 'Logical time at which the action of the sale began.';
 comment on column etl.seen_sales.utime is 'Block time, UTC, of the action of the sale.';
-
-create or replace view etl.seen_bidders as
-select a.source as address, a.start_lt as lt, a.utime from ton.actions a
-where a.type = 'auction_bid'
-union all
--- The first bid for a domain is coins for the collection, which makes the item in the same trace.
-select t.source, t.start_lt, t.utime from ton.actions a
-join ton.actions t on t.utime = a.utime and t.trace_id = a.trace_id and t.type = 'ton_transfer' and t.destination = etl.raw_address(a.details->>'nft_collection')
-where a.type = 'nft_mint'
-  and etl.raw_address(a.details->>'nft_collection') = '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF';
-comment on view etl.seen_bidders is 'Accounts that bid in auctions, or began one for a domain below .ton, by indexed actions: whose auctions dns_auctions looks up.';
-comment on column etl.seen_bidders.address is 'Account that bid, raw form; null if the action names none.';
-comment on column etl.seen_bidders.lt is 'Logical time at which the action of the bid began.';
-comment on column etl.seen_bidders.utime is 'Block time, UTC, of the action of the bid.';
 
 create or replace view etl.seen_vestings as
 select etl.raw_address(a.details->>'vesting') as address, a.start_lt as lt, a.utime

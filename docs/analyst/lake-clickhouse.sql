@@ -2,6 +2,8 @@
 -- Replace /data/lake by the place of yours.
 set session_timezone = 'UTC';
 
+create database if not exists etl;
+
 create database if not exists ton;
 
 -- Of bytes, as they stand before a friendly address's checksum.
@@ -255,6 +257,13 @@ left join ton.ton_proxies i on i.address = s.asset_in
 left join ton.ton_proxies o on o.address = s.asset_out
 settings join_use_nulls = 1;
 
+create or replace view etl.mints as
+select a.utime, a.trace_id, a.action_id, a.asset as nft_address, JSONExtract(a.details, 'nft_item_index', 'Nullable(String)') as nft_index, a.collection_address,
+  nullif(a.source, a.collection_address) as owner, a.success is false as is_aborted, a.start_lt, a.end_lt,
+  coalesce(a.collection_address, '') = '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF' as is_first_bid
+from (
+  select n.*, case when JSONExtract(n.details, 'nft_collection', 'Nullable(String)') like '%:%' then upper(JSONExtract(n.details, 'nft_collection', 'Nullable(String)')) else JSONExtract(n.details, 'nft_collection', 'Nullable(String)') end as collection_address from ton.actions n where n.type = 'nft_mint') a;
+
 create or replace view ton.nft_ownership as
 select h.nft_address as nft_address,
   case when h.kind = 'mint' then coalesce(lead(h.previous_owner) over w, case when lead(h.utime) over w is null then coalesce(i.real_owner, i.owner_address) end, h.owner) else h.owner end as owner,
@@ -264,9 +273,10 @@ from (
     nullif(t.old_owner, '') as previous_owner, t.trace_id
   from ton.nft_transfers t where t.transaction_aborted is not true
   union all
-  select a.asset, nullif(a.source, case when JSONExtract(a.details, 'nft_collection', 'Nullable(String)') like '%:%' then upper(JSONExtract(a.details, 'nft_collection', 'Nullable(String)')) else JSONExtract(a.details, 'nft_collection', 'Nullable(String)') end), a.utime, a.end_lt, 'mint', null, a.trace_id
-  from ton.actions a where a.type = 'nft_mint' and a.success is not false
-    and coalesce(case when JSONExtract(a.details, 'nft_collection', 'Nullable(String)') like '%:%' then upper(JSONExtract(a.details, 'nft_collection', 'Nullable(String)')) else JSONExtract(a.details, 'nft_collection', 'Nullable(String)') end, '') <> '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
+  select m.nft_address, m.owner, m.utime, m.end_lt, 'mint', null, m.trace_id from etl.mints m where not m.is_aborted and not m.is_first_bid
+  union all
+  select a.asset, a.destination, a.utime, a.end_lt, 'sale', a.source, a.trace_id
+  from ton.actions a where a.type in ('dns_purchase', 'nft_transfer') and a.amount is not null and JSONExtract(a.details, 'real_old_owner', 'Nullable(String)') is null and a.success is not false
 ) h
 left join ton.nft_items i on i.address = h.nft_address and h.kind = 'mint'
 window w as (partition by h.nft_address order by h.utime, h.lt)

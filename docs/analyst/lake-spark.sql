@@ -336,6 +336,13 @@ lateral (
   group by 1, 2, 3) s
 where d.relation = 'dex_volume';
 
+create or replace view etl.mints as
+select a.utime, a.trace_id, a.action_id, a.asset as nft_address, get_json_object(a.details, '$.nft_item_index') as nft_index, a.collection_address,
+  nullif(a.source, a.collection_address) as owner, a.success is false as is_aborted, a.start_lt, a.end_lt,
+  coalesce(a.collection_address, '') = '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF' as is_first_bid
+from (
+  select n.*, case when get_json_object(n.details, '$.nft_collection') like '%:%' then upper(get_json_object(n.details, '$.nft_collection')) else get_json_object(n.details, '$.nft_collection') end as collection_address from ton.actions n where n.type = 'nft_mint') a;
+
 create or replace view ton.nft_ownership as
 select h.nft_address,
   case when h.kind = 'mint' then coalesce(lead(h.previous_owner) over w, case when lead(h.utime) over w is null then coalesce(i.real_owner, i.owner_address) end, h.owner) else h.owner end as owner,
@@ -345,9 +352,10 @@ from (
     nullif(t.old_owner, '') as previous_owner, t.trace_id
   from ton.nft_transfers t where t.transaction_aborted is not true
   union all
-  select a.asset, nullif(a.source, case when get_json_object(a.details, '$.nft_collection') like '%:%' then upper(get_json_object(a.details, '$.nft_collection')) else get_json_object(a.details, '$.nft_collection') end), a.utime, a.end_lt, 'mint', null, a.trace_id
-  from ton.actions a where a.type = 'nft_mint' and a.success is not false
-    and coalesce(case when get_json_object(a.details, '$.nft_collection') like '%:%' then upper(get_json_object(a.details, '$.nft_collection')) else get_json_object(a.details, '$.nft_collection') end, '') <> '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF'
+  select m.nft_address, m.owner, m.utime, m.end_lt, 'mint', null, m.trace_id from etl.mints m where not m.is_aborted and not m.is_first_bid
+  union all
+  select a.asset, a.destination, a.utime, a.end_lt, 'sale', a.source, a.trace_id
+  from ton.actions a where a.type in ('dns_purchase', 'nft_transfer') and a.amount is not null and get_json_object(a.details, '$.real_old_owner') is null and a.success is not false
 ) h
 left join ton.nft_items i on i.address = h.nft_address and h.kind = 'mint'
 window w as (partition by h.nft_address order by h.utime, h.lt);

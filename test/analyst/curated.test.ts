@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { actionTypes } from '../../jobs/actions.ts';
-import { bidsOf } from '../support/books/books-of-bids.ts';
 import { jettonMovements, ledger, refusedTransfers } from '../support/books/books-of-accounts.ts';
 import { dayOf, groupBy, phases, sum } from '../support/books/facts.ts';
 import {
@@ -294,95 +292,11 @@ test('jetton_events has transfers, mints and burns in one view, and its sums agr
   );
 });
 
-test('nft_events lists what happened to each item', async () => {
-  const transfers = [...store.truth.nftTransfers(store.span)].map((each) => ({
-    type: 'transfer',
-    sale_type: null,
-    nft_address: each.nft_address,
-    collection_address: each.nft_collection === '' ? null : each.nft_collection,
-    previous_owner: each.old_owner,
-    owner: each.new_owner,
-    bidder: null,
-    price: null,
-    marketplace_fee: null,
-    royalty: null,
-    comment: (each.decoded_forward_payload as { comment?: string } | null)?.comment ?? null,
-    is_aborted: each.transaction_aborted,
-    utime: each.transaction_now,
-    trace_id: each.trace_id,
-  }));
-  const items = store.truth.entities().nftItems();
-  const collections = new Map(items.map((item) => [item.address, item.collection_address]));
-  const bids = new Map(bidsOf(store.truth, store.span).map((bid) => [bid.action.action_id, bid]));
-  const events = [...store.truth.actions(store.span, actionTypes)].flatMap((action) => {
-    const bid = bids.get(action.action_id);
-    const kind = bid === undefined ? NFT_KINDS[action.type] : NFT_KINDS['auction_bid'];
-    if (kind === undefined) return [];
-    const [type = '', sale_type = null] = kind;
-    const details = action.details as Readonly<Record<string, string | null | undefined>>;
-    const item = details['nft_item'] ?? details['nft_address'];
-    const isBid = type === 'bid' || type === 'outbid';
-    const raw = isBid
-      ? (bid?.raw ?? details['amount'])
-      : (details['price'] ?? details['full_price'] ?? details['min_bid']);
-    const ton = (text: string | null | undefined) => (text == null ? null : Number(text) / 1e9);
-    const [price, payout, royalty] = [raw, details['payout_amount'], details['royalty_amount']].map(ton);
-    const fee =
-      type === 'sale' && payout != null
-        ? (price ?? 0) - payout - (royalty ?? 0)
-        : ton(details['marketplace_fee']);
-    return [
-      {
-        type,
-        sale_type,
-        nft_address: item,
-        // Some events do not name the collection of their item.
-        collection_address: details['nft_collection'] ?? collections.get(item ?? '') ?? null,
-        previous_owner: type === 'sale' ? (details['real_old_owner'] ?? details['old_owner']) : null,
-        owner:
-          type === 'sale' ? details['new_owner'] : isBid ? null : (details['owner'] ?? details['source']),
-        bidder: isBid ? (bid?.bidder ?? details['bidder']) : null,
-        price: type === 'cancel' ? null : price,
-        marketplace_fee: fee === null ? null : Number(fee.toFixed(9)),
-        royalty,
-        comment: details['comment'] ?? null,
-        is_aborted: action.success === false,
-        utime: action.trace_end_utime,
-        trace_id: action.trace_id,
-      },
-    ];
-  });
-  const rows = await expectRows(
-    `select type, sale_type, nft_address, collection_address, previous_owner, owner, bidder, price, marketplace_fee, royalty, comment,
-       is_aborted, extract(epoch from block_time)::int8 as utime, trace_id from nft_events`,
-    [...transfers, ...events],
-  );
-  expect(rows.map(({ type }) => type)).toEqual(expect.arrayContaining(['transfer', 'mint', 'bid', 'sale']));
-  expect(rows.filter(({ comment }) => comment !== null).length).toBeGreaterThan(0);
-});
-
 /** The account that the order of a swap names as its referral. */
 function referralOf({ decoded_forward_payload: order }: { decoded_forward_payload: object | null }) {
   const { referral_address: named } = (order ?? {}) as { referral_address?: { value?: { address: string } } };
   return named?.value === undefined ? undefined : `0:${named.value.address}`;
 }
-
-/** What each action does to an item, and how the item is offered. */
-const NFT_KINDS: Readonly<Record<string, readonly (string | null)[]>> = {
-  nft_mint: ['mint'],
-  nft_put_on_sale: ['listing', 'sale'],
-  nft_put_on_auction: ['listing', 'auction'],
-  teleitem_start_auction: ['listing', 'auction'],
-  nft_update_sale: ['price change', 'sale'],
-  nft_cancel_sale: ['cancel', 'sale'],
-  nft_cancel_auction: ['cancel', 'auction'],
-  teleitem_cancel_auction: ['cancel', 'auction'],
-  auction_bid: ['bid', 'auction'],
-  auction_outbid: ['outbid', 'auction'],
-  nft_purchase: ['sale'],
-  dns_purchase: ['sale'],
-  nft_finish_auction: ['auction end', 'auction'],
-};
 
 test('account_activity has when and by whom each account was created, and what it did', async () => {
   const labelled = [...store.truth.transactions(store.span)][0]?.account ?? '';

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { actionTypes } from '../../jobs/actions.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import { holders, jettonMovements, ledger } from '../support/books/books-of-accounts.ts';
-import { mintsOf } from '../support/books/books-of-bids.ts';
 import {
   dayOf,
   deliveries,
@@ -462,39 +461,6 @@ test('trace_tree finds a trace by every hash that it has', async () => {
     code: 'P0002',
     hint: `Run: npx toncenter-etl why ${'A'.repeat(43)}=`,
   });
-});
-
-test('nft_ownership follows each item from owner to owner', async () => {
-  const { truth, span } = store;
-  const gained = [
-    ...[...truth.nftTransfers(span)]
-      .filter(({ transaction_aborted }) => !transaction_aborted)
-      .map((each) => ({
-        nft_address: each.nft_address,
-        owner: each.new_owner,
-        at: each.transaction_now,
-        kind: 'transfer',
-        previous_owner: each.old_owner,
-        lt: each.transaction_lt,
-        trace_id: each.trace_id,
-      })),
-    ...mintsOf(truth, span).map((each) => {
-      const { nft_item, owner } = each.details as { nft_item: string; owner: string };
-      const at = { nft_address: nft_item, owner, at: each.trace_end_utime };
-      return { ...at, kind: 'mint', previous_owner: null, lt: each.end_lt, trace_id: each.trace_id };
-    }),
-  ];
-  const rows = [...groupBy(gained, ({ nft_address }) => nft_address).values()].flatMap((all) =>
-    all
-      .sort((a, b) => a.at - b.at || Number(a.lt) - Number(b.lt))
-      .map(({ at, ...each }, index) => ({ ...each, since: at, until: all[index + 1]?.at })),
-  );
-  expect(rows.some(({ until }) => until !== undefined)).toBe(true);
-  await expectRows(
-    `select nft_address, owner, kind, previous_owner, lt, trace_id, extract(epoch from since)::bigint as since,
-       extract(epoch from until)::bigint as until from nft_ownership`,
-    rows,
-  );
 });
 
 test('a day is read from its own partition only', async () => {

@@ -41,7 +41,7 @@ beforeAll(async () => {
       ({ address }) => address,
     ),
     ...vestings.map(({ owner_address }) => owner_address),
-    ...entities.dnsRecords().map(({ dns_wallet }) => dns_wallet),
+    ...entities.dnsRecords().flatMap(({ dns_wallet }) => dns_wallet ?? []),
   ];
   await store.database.script(
     `insert into etl.watch (address) select unnest('{${watched.join()}}'::text[]) on conflict do nothing`,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { makeValidator } from './open-api.ts';
 import { hasOpenapi, NO_OPENAPI } from '../support/shared-data.ts';
+import { DOT_TON } from '../support/books/books-of-items.ts';
 import { some } from '../support/thorough.ts';
 
 const START = 1_767_225_600;
@@ -119,7 +120,7 @@ describe.each(some(['1.3', '1.2'] as const, 1))('contracts and accounts of build
 
   test('listings, bids and ends of offers in actions name the contract that offers the item, and its terms', () => {
     const entities = simulator.truth.entities();
-    const sales = new Map(entities.nftSales().map((sale) => [sale.nft_address, sale]));
+    const sales = new Map(entities.nftSales().map((sale) => [sale.address, sale]));
     const found = new Set<string>();
     for (const { type, details } of simulator.truth.actions()) {
       const named = details as Readonly<Record<string, string | null>>;
@@ -127,17 +128,53 @@ describe.each(some(['1.3', '1.2'] as const, 1))('contracts and accounts of build
         (name) => named[name],
       );
       const offer = offers.find((one) => one != null);
-      const sale = sales.get(named['nft_item'] ?? named['nft_address'] ?? '');
+      const sale = sales.get(offer ?? '');
       if (offer == null || sale === undefined) continue;
       found.add(type);
-      expect([type, offer]).toEqual([type, sale.address]);
-      for (const term of ['full_price', 'marketplace_fee', 'max_bid', 'min_bid'])
-        if (named[term] !== undefined) expect(sale.details).toMatchObject({ [term]: named[term] });
-      if (named['marketplace_address'] !== undefined)
+      expect([type, named['nft_item'] ?? named['nft_address']]).toEqual([type, sale.nft_address]);
+      // A price that was changed is no longer the one of the listing, and the newest contracts hold no fees.
+      const terms = type === 'nft_put_on_auction' ? ['max_bid', 'min_bid'] : [];
+      for (const term of terms) expect(sale.details).toMatchObject({ [term]: named[term] });
+      if (type === 'nft_put_on_sale' || type === 'nft_put_on_auction')
+        expect([named['owner'], named['marketplace_address']]).toEqual([sale.nft_owner_address, null]);
+      else if (named['marketplace_address'] != null)
         expect(named['marketplace_address']).toBe(sale.marketplace_address);
     }
     const market = ['nft_put_on_sale', 'nft_put_on_auction', 'auction_outbid', 'nft_finish_auction'];
     expect([...found]).toEqual(expect.arrayContaining([...market, 'auction_bid', 'nft_cancel_sale']));
+  });
+
+  test('an item goes from owner to owner, and belongs to the contract that offers it', () => {
+    const entities = simulator.truth.entities();
+    const owners = new Map<string, string>();
+    for (const { nft_address: item, old_owner, new_owner, ...row } of simulator.truth.nftTransfers()) {
+      if (row.transaction_aborted) continue;
+      expect([item, old_owner]).toEqual([item, owners.get(item) ?? old_owner]);
+      owners.set(item, new_owner);
+    }
+    const sales = new Map(entities.nftSales().map((sale) => [sale.address, sale]));
+    const offered = entities.nftItems().filter(({ on_sale }) => on_sale);
+    expect(offered.length).toBeGreaterThan(5);
+    for (const { address, owner_address: owner, real_owner, ...item } of offered) {
+      expect([owner, sales.get(owner ?? '')?.nft_address]).toEqual([owners.get(address), address]);
+      expect(sales.get(owner ?? '')?.nft_owner_address).toBe(real_owner);
+      expect(item.sale_contract_address ?? item.auction_contract_address).toBe(owner);
+    }
+  });
+
+  test('a domain has an item and a record from its first bid on, and an owner once it is claimed', () => {
+    const entities = simulator.truth.entities();
+    const domains = entities.nftItems().filter(({ collection_address: group }) => group === DOT_TON);
+    const records = new Map(entities.dnsRecords().map((record) => [record.nft_item_address, record]));
+    const auctions = new Set(entities.dnsAuctions().map(({ nft_item_address: item }) => item));
+    for (const { address, owner_address: owner, content } of domains) {
+      const { nft_item_owner, domain } = records.get(address)!;
+      expect([nft_item_owner, { domain }]).toEqual([owner, content]);
+      expect(auctions.has(address)).toBe(owner === null);
+    }
+    const states = new Set(domains.map(({ owner_address: owner }) => owner === null));
+    expect(states).toEqual(new Set([true, false]));
+    expect(domains.filter(({ owner_address: owner }) => owner === null).length).toBe(auctions.size);
   });
 
   test('refuse what the real servers refuse', async () => {

@@ -14,7 +14,7 @@ type Details = Readonly<Record<string, string | null>>;
 
 const NETWORKS = [
   { start: START, duration: 1800, load: 10, accounts: 200 },
-  { start: START, duration: 1200, load: 15, accounts: 600, seed: 4, refusals: 0.02 },
+  { start: START, duration: 1500, load: 15, accounts: 600, seed: 4, refusals: 0.02 },
   { start: START, duration: 900, load: 15, accounts: 40, seed: 5 },
 ];
 

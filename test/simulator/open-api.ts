@@ -47,6 +47,8 @@ export function makeValidator(
 const DESCRIBED_AS: Readonly<Record<string, string>> = {
   nft_purchase: 'NftTransfer',
   stake_withdrawal: 'WithdrawStake',
+  teleitem_start_auction: 'NftPutOnAuction',
+  teleitem_cancel_auction: 'NftCancelAuction',
   layerzero_send: 'LayerZeroSend',
   layerzero_receive: 'LayerZeroReceive',
 };

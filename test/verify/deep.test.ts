@@ -63,7 +63,7 @@ beforeAll(async () => {
     return { ...response, body: JSON.stringify(body) };
   };
   const opened = await openNetworkProof({
-    network: { start: START, duration: 400, seed: 8, load: 3, after },
+    network: { start: START, duration: 400, seed: 12, load: 3, after },
     datasets: ['blocks', 'transactions', 'traces', 'jetton_transfers'],
   });
   ({ store, simulator, proof, datasets, range, requests: toRead, close } = opened);

@@ -39,7 +39,7 @@ beforeAll(async () => {
     range,
     close,
   } = await openNetworkProof({
-    network: { start: START, duration: 420, seed: 12, load: 1, reshardEvery: 15 },
+    network: { start: START, duration: 420, seed: 19, load: 1, reshardEvery: 15 },
     datasets: ['blocks', 'transactions', 'traces', 'actions', 'jetton_transfers'],
   }));
   await proof.readAgain(all, range);

@@ -25,7 +25,7 @@ let alter: NonNullable<SimulatorOptions['after']> = (_, response) => response;
 
 beforeAll(async () => {
   const after: SimulatorOptions['after'] = (request, response) => alter(request, response);
-  const network = { start: START, duration: 400, seed: 105, reshardEvery: 15, after };
+  const network = { start: START, duration: 400, seed: 102, reshardEvery: 15, after };
   ({ store, simulator, proof, datasets, range, close } = await openNetworkProof({
     network,
     datasets: ['blocks'],

@@ -2,7 +2,7 @@ import { parseAddress } from '../../src/ton/address.ts';
 import { actionTypes } from '../../jobs/actions.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import { jettonMovements } from '../../test/support/books/books-of-accounts.ts';
-import { bidsOf } from '../../test/support/books/books-of-bids.ts';
+import { itemActions } from '../../test/support/books/books-of-items.ts';
 import { decimalsOf, legsOf, type TradeLeg } from '../../test/support/books/books-of-trades.ts';
 import { groupBy, phases, sum } from '../../test/support/books/facts.ts';
 import { at, compare, ton, type Answer, type Network } from './answer.ts';
@@ -277,9 +277,9 @@ export const answersOfDashboards: Readonly<Record<string, Answer>> = {
     })),
 
   'Which auctions have the highest bids?': (network) => {
-    const bids = bidsOf(network.truth, network.span)
-      .filter(({ action }) => action.success !== false)
-      .map(({ item, bidder, raw }) => ({ item, bidder, amount: BigInt(raw) }));
+    const bids = itemActions(network.truth, network.span)
+      .filter(({ type, action }) => type === 'bid' && action.success !== false)
+      .map(({ item, details: { bidder, amount } }) => ({ item, bidder, amount: BigInt(amount ?? 0) }));
     return count(bids, ({ item }) => item)
       .map(({ name, own }) => ({
         nft_address: name,

@@ -1,5 +1,5 @@
+import { itemActions } from '../../test/support/books/books-of-items.ts';
 import { parseAddress } from '../../src/ton/address.ts';
-import { actionTypes } from '../../jobs/actions.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import { jettonMovements } from '../../test/support/books/books-of-accounts.ts';
 import { decimalsOf, legsOf, rawPrice, tradedBy } from '../../test/support/books/books-of-trades.ts';
@@ -94,11 +94,9 @@ export const answersOfTrades: Readonly<Record<string, Answer>> = {
       })),
 
   'What were items sold for?': ({ truth, span }) => {
-    const sales = [...truth.actions(span, actionTypes)]
-      .filter(
-        ({ type, success }) => (type === 'nft_purchase' || type === 'dns_purchase') && success !== false,
-      )
-      .filter(({ trace_end_utime }) => dayOf(trace_end_utime) === DAY)
+    const sales = itemActions(truth, span)
+      .filter(({ type, action }) => type === 'sale' && action.success !== false)
+      .filter(({ action }) => dayOf(action.trace_end_utime) === DAY)
       .map(({ details }) => details as { nft_collection: string; price: string });
     return [...groupBy(sales, ({ nft_collection }) => nft_collection)]
       .map(([collection_address, all]) => ({

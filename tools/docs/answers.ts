@@ -3,7 +3,7 @@ import { actionTypes } from '../../jobs/actions.ts';
 import type { TransactionJson } from '../../src/simulator/json/transaction-json.ts';
 import type { TraceNodeJson } from '../../src/simulator/json/trace-json.ts';
 import { holders, jettonMovements, ledger } from '../../test/support/books/books-of-accounts.ts';
-import { mintsOf } from '../../test/support/books/books-of-bids.ts';
+import { ownersOf } from '../../test/support/books/books-of-items.ts';
 import {
   deliveries,
   feesByPart,
@@ -41,7 +41,7 @@ function describeNode(transaction: TransactionJson, depth: number) {
   return { depth, tree, value: message?.value ?? null, aborted: bool(aborted) };
 }
 
-const ITEM = '0:2A9A9E581C89069956B47AB6BD6F1FFC67B4A95D769A6EC33A94C2271C00AA02';
+const ITEM = '0:94667CBB24CBB0C6DCA708F5101824775DF8DB8FA67C15F130887F448A23E590';
 
 /** The network's own answer to each question about transactions, jettons and items, by its title. */
 export const answers: Readonly<Record<string, Answer>> = {
@@ -169,26 +169,10 @@ export const answers: Readonly<Record<string, Answer>> = {
     }));
   },
 
-  'Who owned this item, and when?': ({ truth, span }) => {
-    const mints = mintsOf(truth, span)
-      .map((each) => ({
-        ...(each.details as { nft_item: string; owner: string }),
-        since: each.trace_end_utime,
-      }))
-      .filter(({ nft_item }) => nft_item === ITEM)
-      .map(({ owner, since }) => ({ owner, since, kind: 'mint' }));
-    const transfers = [...truth.nftTransfers(span)]
-      .filter((each) => each.nft_address === ITEM && !each.transaction_aborted)
-      .map((each) => ({ owner: each.new_owner, since: each.transaction_now, kind: 'transfer' }));
-    return [...mints, ...transfers]
-      .sort((a, b) => a.since - b.since)
-      .map(({ owner, since, kind }, index, all) => ({
-        owner,
-        since: at(since),
-        until: at(all[index + 1]?.since),
-        kind,
-      }));
-  },
+  'Who owned this item, and when?': ({ truth, span }) =>
+    ownersOf(truth, span)
+      .filter(({ nft_address }) => nft_address === ITEM)
+      .map(({ owner, since, until, kind }) => ({ owner, since: at(since), until: at(until), kind })),
 
   'How long do messages take?': ({ transactions }) =>
     [...groupBy(deliveries(transactions), ({ from, to }) => bool(shardOf(from) === shardOf(to)))].map(

@@ -2,6 +2,8 @@
 -- Replace /data/lake by the place of yours.
 set session_timezone = 'UTC';
 
+create database if not exists etl;
+
 create database if not exists ton;
 
 -- Of bytes, as they stand before a friendly address's checksum.

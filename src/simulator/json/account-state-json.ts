@@ -1,5 +1,5 @@
 import { NONE } from '../network/chain/tables/block-table.ts';
-import { offerOf } from '../network/entities/offer.ts';
+import { offerKind } from '../network/chain/nft-market.ts';
 import type { World } from '../network/chain/world.ts';
 
 /** The state of an account as a transaction's before and after. */
@@ -49,8 +49,7 @@ export function accountStateJson(world: World, transaction: number): AccountStat
   };
 }
 
-/** Accounts of a role share their code, but that names are items with a code of their own. */
+/** Accounts of a role share their code, but that names, sales and auctions have codes of their own. */
 function codeOf({ accounts }: World, account: number): string {
-  const role = accounts.role(account);
-  return role === 'nft_item' && offerOf(accounts.indexInRole(account)) === 'telemint' ? 'telemint' : role;
+  return offerKind(accounts, account) ?? accounts.role(account);
 }

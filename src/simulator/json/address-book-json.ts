@@ -1,5 +1,6 @@
 import { friendlyAddress } from './address-json.ts';
 import { poolAt, isLpMaster } from '../network/chain/exchanges.ts';
+import { itemIndex, nameOf } from '../network/chain/nft-market.ts';
 import type { Role } from '../network/chain/tables/accounts.ts';
 import type { World } from '../network/chain/world.ts';
 import { mix32 } from '../random.ts';
@@ -15,6 +16,7 @@ const INTERFACES: Readonly<Record<Role, readonly string[]>> = {
   wallet: ['wallet_v4r2'],
   jetton_wallet: ['jetton_wallet'],
   nft_item: ['nft_item'],
+  nft_sale: [],
 };
 
 /** A jetton's symbol. */
@@ -108,8 +110,8 @@ function tokenInfo(world: World, account: number): object | undefined {
       return {
         valid: true,
         type: 'nft_items',
-        name: `Item ${index}`,
-        nft_index: String(index),
+        name: accounts.kindOf(account) === 'plain' ? `Item ${index}` : nameOf(accounts, account),
+        nft_index: itemIndex(world, account),
         image: `https://example.org/item/${index}.png`,
       };
     case 'jetton_wallet': {

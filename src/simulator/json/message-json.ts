@@ -5,7 +5,7 @@ import { SYSTEM_ADDRESS } from '../network/chain/tables/accounts.ts';
 import type { World } from '../network/chain/world.ts';
 import { mix32 } from '../random.ts';
 import { extraCurrencies } from './account-state-json.ts';
-import { comment, queryId } from './comment.ts';
+import { queryId, textOf } from './comment.ts';
 import { poolAt, type Dex } from '../network/chain/exchanges.ts';
 import { address, FORWARDED, jettonAmount, responseDestination, varUint } from './payload.ts';
 
@@ -58,6 +58,15 @@ const OPCODES: Readonly<Partial<Record<Op, number>>> = {
   dex_deposit: 0xd55e4686,
   dex_withdraw: 0xd73ac09d,
   dex_payout: 0x474f86cf,
+  nft_sale: 0x00000001,
+  nft_outbid: 0x557cea20,
+  nft_update: 0x6c6c2080,
+  nft_cancel: 0x00000003,
+  change_dns: 0x4eb1f0f9,
+  fill_up: 0x370fec51,
+  tele_start: 0x487a8e81,
+  tele_cancel: 0x371638ae,
+  tele_ok: 0xa37a0983,
 };
 
 /** Orders to swap, by the exchange; DeDust has another one between two pools. */
@@ -84,6 +93,9 @@ const SIZES: Readonly<Partial<Record<Op, number>>> = {
   system: 60,
 };
 
+/** Messages that bring coins and say nothing. */
+const EMPTY: ReadonlySet<Op> = new Set<Op>(['empty', 'nft_buy', 'nft_bid', 'nft_payout']);
+
 const EMPTY_BODY: MessageContentJson = {
   hash: 'lqKW0iTyhcZ77pPDD4owkVfw2qNdxbh+QQt4YwoJz8c=',
   body: EMPTY_BOC,
@@ -93,7 +105,8 @@ const EMPTY_BODY: MessageContentJson = {
 /** A message's opcode; calls have one of a few, signed messages begin with a signature. */
 export function opcodeOf(world: World, message: number): number | undefined {
   const op = world.messages.opOf(message);
-  if (op === 'empty' || op === 'system') return undefined;
+  if (op === 'system' || EMPTY.has(op)) return undefined;
+  if (textOf(world, message) !== undefined) return 0;
   if (op === 'wallet_signed') return mix32(message);
   if (op === 'call') return mix32((world.messages.destination.get(message) % 13) + 1000);
   if (op === 'log') return mix32((world.messages.source.get(message) % 7) + 2000);
@@ -114,12 +127,12 @@ export function opcodeText(opcode: number | undefined): string | null {
 
 /** The hash of a message's body; empty bodies share one. */
 export function bodyHash(world: World, message: number): string {
-  return world.messages.opOf(message) === 'empty' ? EMPTY_BODY.hash : world.hashes('body').text(message);
+  return EMPTY.has(world.messages.opOf(message)) ? EMPTY_BODY.hash : world.hashes('body').text(message);
 }
 
 function content(world: World, bocs: BocMaker, message: number): MessageContentJson {
   const op = world.messages.opOf(message);
-  if (op === 'empty') return EMPTY_BODY;
+  if (EMPTY.has(op)) return EMPTY_BODY;
   const size = (SIZES[op] ?? 120) + (mix32(message + 3) % 40);
   const body = bocs.make(message, size, opcodeOf(world, message));
   return { hash: bodyHash(world, message), body, decoded: decodedBody(world, message) };
@@ -206,8 +219,7 @@ export function messageRowJson(
 }
 
 function responseAddress(world: World, message: number): object {
-  const account = responseDestination(world, message);
-  return account === undefined ? { '@type': 'addr_none' } : address(world, account);
+  return address(world, responseDestination(world, message) ?? NONE);
 }
 
 /**
@@ -215,15 +227,15 @@ function responseAddress(world: World, message: number): object {
  * Numbers are strings, as they are there.
  */
 function decodedBody(world: World, message: number): object | null {
-  const { messages, traces } = world;
+  const { messages } = world;
   const trace = messages.trace.get(message);
   const op = messages.opOf(message);
   const common = { '@type': op, query_id: queryId(trace) };
   const amount = (): object => varUint(jettonAmount(world, message, masterMoved(world, message)));
   const party = (): object => address(world, messages.party.get(message));
+  const text = textOf(world, message);
+  if (text !== undefined) return { '@type': 'text_comment', comment: text, type: 'text_comment' };
   switch (op) {
-    case 'text_comment':
-      return { '@type': 'text_comment', comment: comment(message), type: 'text_comment' };
     case 'jetton_transfer':
       return {
         ...common,
@@ -239,7 +251,7 @@ function decodedBody(world: World, message: number): object | null {
     case 'excess':
       return common;
     case 'nft_ownership_assigned':
-      return { ...common, prev_owner: address(world, traces.actor.get(trace)) };
+      return { ...common, prev_owner: party() };
     default:
       return null;
   }
@@ -254,11 +266,14 @@ function masterMoved({ messages, accounts }: World, message: number): number {
 const UNKNOWN: ReadonlySet<Op> = new Set<Op>([
   ...(['empty', 'call', 'log', 'bounced', 'deploy', 'nft_mint'] as const),
   ...(['dex_swap', 'dex_deposit', 'dex_withdraw', 'dex_payout'] as const),
+  ...(['nft_sale', 'nft_buy', 'nft_bid', 'nft_outbid', 'nft_payout', 'nft_update', 'nft_cancel'] as const),
+  ...(['change_dns', 'fill_up', 'tele_start', 'tele_cancel', 'tele_ok'] as const),
 ]);
 
 /** The decoder's name for an opcode. */
 function decodedOpcode(world: World, message: number): string | null {
   if (world.messages.outTransaction.get(message) === NONE) return null;
   const op = world.messages.opOf(message);
+  if (textOf(world, message) !== undefined) return 'text_comment';
   return UNKNOWN.has(op) ? null : op;
 }

@@ -1,5 +1,6 @@
 import type { BocMaker } from '../network/chain/boc.ts';
 import { poolAt } from '../network/chain/exchanges.ts';
+import { NONE } from '../network/chain/tables/block-table.ts';
 import { SLOTS, type Accounts } from '../network/chain/tables/accounts.ts';
 import type { World } from '../network/chain/world.ts';
 import { mix32 } from '../random.ts';
@@ -7,6 +8,11 @@ import { comment } from './comment.ts';
 
 /** What a jetton or an item forwards with its notification, nanotons. */
 export const FORWARDED = '10000000';
+
+/** What an item forwards: more to the marketplace, which pays for its next steps. */
+export function forwardAmount({ accounts, messages }: World, message: number): string {
+  return messages.party.get(message) === accounts.marketplace ? '400000000' : FORWARDED;
+}
 
 /** What a message of jettons moves of a master's jettons, in least units. */
 export function jettonAmount({ accounts, messages }: World, message: number, master: number): string {
@@ -89,6 +95,7 @@ export function varUint(value: string): object {
 
 /** An address as the server's decoder prints it. */
 export function address(world: World, account: number): object {
+  if (account === NONE) return { '@type': 'addr_none' };
   const raw = world.accounts.address(account);
   return {
     '@type': 'addr_std',

@@ -1,8 +1,14 @@
 import type { BocMaker } from '../network/chain/boc.ts';
-import { nftReceiver } from '../network/chain/generate/reactions.ts';
 import type { World } from '../network/chain/world.ts';
 import { queryId } from './comment.ts';
-import { customPayload, FORWARDED, forwardPayload, jettonAmount, responseDestination } from './payload.ts';
+import {
+  customPayload,
+  forwardAmount,
+  FORWARDED,
+  forwardPayload,
+  jettonAmount,
+  responseDestination,
+} from './payload.ts';
 
 interface CarrierJson {
   readonly query_id: string;
@@ -75,15 +81,10 @@ export function nftParties(world: World, row: number): TokenPartiesJson {
   const from = messages.source.get(transactions.inMessage.get(row));
   return {
     from,
-    to: nftReceiver(world, transactions.trace.get(row)),
+    to: messages.party.get(transactions.inMessage.get(row)),
     item,
     group: accounts.collection(item),
   };
-}
-
-/** False for items of which the index does not know the collection. */
-export function hasCollection({ accounts }: World, item: number): boolean {
-  return accounts.indexInRole(item) % 11 !== 7;
 }
 
 function carrier(world: World, bocs: BocMaker, row: number): CarrierJson {
@@ -143,10 +144,10 @@ export function nftTransferJson(world: World, bocs: BocMaker, row: number): NftT
     ...carrier(world, bocs, row),
     nft_address: accounts.address(item),
     // The column is joined: where it is null, the server prints an empty text.
-    nft_collection: hasCollection(world, item) ? accounts.address(group) : '',
+    nft_collection: accounts.hasCollection(item) ? accounts.address(group) : '',
     old_owner: accounts.address(from),
     new_owner: accounts.address(to),
-    forward_amount: body === null ? null : FORWARDED,
+    forward_amount: forwardAmount(world, transactions.inMessage.get(row)),
     forward_payload: body,
     decoded_forward_payload: decoded,
   };

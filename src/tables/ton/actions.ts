@@ -79,10 +79,10 @@ export const actions = tonTable('actions', {
   indexes: (t) => [
     // One type of actions, of a time: swaps, sales, stakes.
     index('actions_type').on(t.type, t.utime),
-    // Mints of one item.
-    index('actions_minted')
+    // How one item got its owners: mints, and sales of names, which no row of nft_transfers shows.
+    index('actions_owned')
       .on(t.asset, t.utime)
-      .where(sql`type = 'nft_mint'`),
+      .where(sql`type in ('nft_mint', 'dns_purchase', 'nft_transfer')`),
   ],
   owner: 'actions',
   conflict: { kind: 'replace' },

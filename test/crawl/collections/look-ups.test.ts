@@ -4,7 +4,7 @@ import { readDueSubjects } from '../../../src/ledger/subjects.ts';
 import { htmlResponse } from '../../../src/simulator/http/response.ts';
 import { startSimulator, type Simulator } from '../../support/simulator/simulator.ts';
 import { bare, readOnce, readStreamsOf, select, sorted } from '../../support/collections.ts';
-import { DOT_TON } from '../../support/books/books-of-bids.ts';
+import { DOT_TON } from '../../support/books/books-of-items.ts';
 import { openTestStore, type TestStore } from '../../support/database/database.ts';
 import { plain, rebuilt } from '../../support/rebuild/rebuild-collections.ts';
 import { some } from '../../support/thorough.ts';

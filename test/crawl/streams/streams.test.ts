@@ -15,7 +15,7 @@ import { some } from '../../support/thorough.ts';
 
 const START = Date.UTC(2026, 2, 1) / 1000;
 
-const network = useNetwork({ start: START, duration: 500, seed: 11, load: 3, accounts: 400 });
+const network = useNetwork({ start: START, duration: 500, seed: 15, load: 3, accounts: 400 });
 
 async function crawl(names: string[], options: SimulatorOptions): Promise<Range> {
   await network.serve(options);

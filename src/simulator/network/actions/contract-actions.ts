@@ -1,6 +1,5 @@
 import { mix32 } from '../../random.ts';
 import { succeeded, type NetworkAction, type Leg } from './made-action.ts';
-import { domainBidFor, firstBidFor } from '../entities/offer.ts';
 import { call } from './call-details.ts';
 import * as m from './members.ts';
 import { fill, type MembersShape } from './members.ts';
@@ -102,44 +101,12 @@ const COMPOSITE = {
     minted_item_address: m.item,
     minted_item_index: m.index,
   },
-  nft_put_on_sale: {
-    nft_collection: m.sold.collection,
-    nft_item: m.sold.item,
-    nft_item_index: m.sold.index,
-    owner: m.actor,
-    listing_address: m.sold.offer,
-    sale_address: m.sold.offer,
-    marketplace_address: m.sold.market,
-    full_price: m.sold.term('full_price'),
-    marketplace_fee: m.sold.term('marketplace_fee'),
-    royalty_amount: m.sold.term('royalty_amount'),
-    marketplace_fee_address: m.sold.term('marketplace_fee_address'),
-    royalty_address: m.sold.term('royalty_address'),
-    marketplace: m.oneOf('getgems', 'fragment', null),
-  },
-  auction_outbid: {
-    auction_address: m.auctioned.offer,
-    bidder: m.wallet,
-    new_bidder: m.actor,
-    nft_item: m.auctioned.item,
-    nft_collection: m.auctioned.collection,
-    amount: m.value,
-    marketplace: m.oneOf('getgems', 'fragment'),
-  },
-  nft_cancel_sale: {
-    owner: m.actor,
-    nft_item: m.sold.item,
-    nft_collection: m.sold.collection,
-    sale_address: m.sold.offer,
-    marketplace_address: m.sold.market,
-    marketplace: m.oneOf('getgems', null),
-  },
   dns_release: {
     query_id: m.query,
     source: m.actor,
-    nft_item: m.item,
-    nft_collection: m.collection,
-    nft_item_index: m.index,
+    nft_item: m.domain.item,
+    nft_collection: m.domain.collection,
+    nft_item_index: m.domain.index,
     value: m.value,
   },
   layerzero_send: {
@@ -191,58 +158,6 @@ const COMPOSITE = {
   },
 } as const satisfies Readonly<Record<string, MembersShape>>;
 
-const ENDED: MembersShape = {
-  owner: m.actor,
-  nft_item: m.auctioned.item,
-  nft_collection: m.auctioned.collection,
-  auction_address: m.auctioned.offer,
-  marketplace_address: m.auctioned.market,
-  marketplace: m.oneOf('getgems', null),
-};
-
-/** What one call of a type in four is instead, for each of the listed ones. */
-const INSTEAD: Readonly<Record<string, readonly (readonly [string, MembersShape])[]>> = {
-  nft_put_on_sale: [
-    [
-      'nft_put_on_auction',
-      {
-        nft_collection: m.auctioned.collection,
-        nft_item: m.auctioned.item,
-        nft_item_index: m.auctioned.index,
-        owner: m.actor,
-        listing_address: m.auctioned.offer,
-        auction_address: m.auctioned.offer,
-        marketplace_address: m.auctioned.market,
-        marketplace_fee_factor: m.auctioned.term('mp_fee_factor'),
-        marketplace_fee_base: m.auctioned.term('mp_fee_base'),
-        royalty_fee_base: m.auctioned.term('royalty_fee_base'),
-        max_bid: m.auctioned.term('max_bid'),
-        min_bid: m.auctioned.term('min_bid'),
-        marketplace_fee_address: m.auctioned.term('mp_fee_address'),
-        royalty_address: m.auctioned.term('royalty_fee_address'),
-        marketplace: m.oneOf('getgems', 'fragment', null),
-      },
-    ],
-    [
-      'nft_update_sale',
-      {
-        source: m.actor,
-        sale_contract: m.sold.offer,
-        nft_address: m.sold.item,
-        marketplace_address: m.sold.market,
-        marketplace: m.oneOf('getgems', null),
-        full_price: m.sold.term('full_price'),
-        marketplace_fee: m.sold.term('marketplace_fee'),
-        royalty_amount: m.sold.term('royalty_amount'),
-      },
-    ],
-  ],
-  nft_cancel_sale: [
-    ['nft_finish_auction', ENDED],
-    ['nft_cancel_auction', ENDED],
-  ],
-};
-
 const COMPOSITE_SHAPES: readonly (readonly [string, MembersShape])[] = Object.entries(COMPOSITE);
 
 /** What the call of a contract was for: which one is decided by the message alone. */
@@ -251,25 +166,12 @@ export function contractActions(leg: Leg): NetworkAction[] {
   const called = action(leg, 'call_contract', () => call(leg.world, leg.message));
   if (leg.world.isPool(leg.world.messages.destination.get(leg.message)))
     return [dice < 60 ? shaped(leg, 'stake_deposit', DEPOSIT) : shaped(leg, 'stake_withdrawal', WITHDRAWAL)];
-  const bidFor = domainBidFor(leg.world, leg.message);
-  if (bidFor !== undefined) return domainBid(leg, called, firstBidFor(leg.world, bidFor));
   if (dice < 35) return [called];
   if (dice < 38) return [{ ...action(leg, 'unknown', unknownDetails), success: null }];
-  const shapes = dice < 60 ? BASIC_SHAPES : dice < 82 ? COMPOSITE_SHAPES : MARKET_SHAPES;
+  const shapes = dice < 58 ? BASIC_SHAPES : COMPOSITE_SHAPES;
   const [type, shape] = shapes[mix32(leg.message + 22) % shapes.length] ?? ['call_contract', {}];
-  const [chosen, its] = INSTEAD[type]?.[mix32(leg.message + 23) % 4] ?? [type, shape];
-  const typed = shaped(leg, chosen, its);
-  return type in BASIC ? [typed] : [typed, { ...called, ancestors: [chosen] }];
-}
-
-/** The first bid goes to the collection, which makes the item; before it, there is nothing to bid for. */
-function domainBid(leg: Leg, called: NetworkAction, first = Infinity): NetworkAction[] {
-  if (leg.receiver > first) return [shaped(leg, 'auction_bid', DOMAIN_BID)];
-  if (leg.receiver < first) return [called];
-  return [
-    { ...shaped(leg, 'ton_transfer', FIRST_BID), transactions: leg.transactions.slice(0, 2) },
-    { ...shaped(leg, 'nft_mint', DOMAIN_MINT), transactions: leg.transactions.slice(1) },
-  ];
+  const typed = shaped(leg, type, shape);
+  return type in BASIC ? [typed] : [typed, { ...called, ancestors: [type] }];
 }
 
 function action(leg: Leg, type: string, details: () => object): NetworkAction {
@@ -287,14 +189,6 @@ function unknownDetails(): object {
 
 /** Details of the actions that calls of contracts are, for the types that every version of the API knows. */
 const BASIC = {
-  auction_bid: {
-    amount: m.value,
-    bidder: m.actor,
-    auction: m.auctioned.offer,
-    nft_item: m.auctioned.item,
-    nft_collection: m.maybe(m.auctioned.collection),
-    nft_item_index: m.auctioned.index,
-  },
   change_dns: {
     key: m.hash,
     value: m.nested({
@@ -308,10 +202,10 @@ const BASIC = {
     }),
     source: m.actor,
     asset: m.contract,
-    nft_collection: m.collection,
+    nft_collection: m.domain.collection,
   },
-  delete_dns: { hash: m.hash, source: m.actor, asset: m.contract, nft_collection: m.collection },
-  renew_dns: { source: m.actor, asset: m.contract, nft_collection: m.collection },
+  delete_dns: { hash: m.hash, source: m.actor, asset: m.contract, nft_collection: m.domain.collection },
+  renew_dns: { source: m.actor, asset: m.contract, nft_collection: m.domain.collection },
   election_deposit: { stake_holder: m.actor, amount: m.value },
   election_recover: { stake_holder: m.actor, amount: m.maybe(m.amount) },
   stake_deposit: {
@@ -349,42 +243,10 @@ const BASIC = {
   },
 } as const satisfies Readonly<Record<string, MembersShape>>;
 
-/** A bid for a domain: the item is its own auction. */
-const DOMAIN_BID: MembersShape = {
-  ...BASIC.auction_bid,
-  auction: m.domain.item,
-  nft_item: m.domain.item,
-  nft_collection: m.domain.collection,
-  nft_item_index: m.domain.index,
-};
-
-/** The comment of the first bid is the domain. */
-const FIRST_BID: MembersShape = {
-  source: m.actor,
-  destination: m.domain.collection,
-  value: m.value,
-  value_extra_currencies: m.nested({}),
-  comment: m.domain.name,
-  encrypted: m.oneOf(false),
-};
-
-/** What the server calls the owner is who sent the message that deployed the item: the collection. */
-const DOMAIN_MINT: MembersShape = {
-  owner: m.domain.collection,
-  nft_item: m.domain.item,
-  nft_collection: m.domain.collection,
-  nft_item_index: m.domain.index,
-};
-
 const BASIC_SHAPES: readonly (readonly [string, MembersShape])[] = Object.entries(BASIC);
 
-/** What is done with items on offer, which calls are more often than the rest. */
-const MARKET_SHAPES: readonly (readonly [string, MembersShape])[] = [
-  ['auction_bid', BASIC.auction_bid],
-  ['auction_outbid', COMPOSITE.auction_outbid],
-  ['nft_put_on_sale', COMPOSITE.nft_put_on_sale],
-  ['nft_cancel_sale', COMPOSITE.nft_cancel_sale],
-];
+/** The winner of a domain sets a record of it. */
+export const CHANGED_RECORD = BASIC.change_dns;
 
 /** What nominators do with their pools. */
 const { stake_deposit: DEPOSIT, stake_withdrawal: WITHDRAWAL } = BASIC;

@@ -1,16 +1,7 @@
-import { SLOTS } from '../chain/tables/accounts.ts';
+import { NAMES, SLOTS } from '../chain/tables/accounts.ts';
 import { queryId } from '../../json/comment.ts';
 import { mix32 } from '../../random.ts';
-import {
-  auctionedDomain,
-  domainBidFor,
-  domainName,
-  DOMAINS,
-  offerDetails,
-  offeredItem,
-  partiesOf,
-  saleAddress,
-} from '../entities/offer.ts';
+import { itemIndex } from '../chain/nft-market.ts';
 import type { Leg } from './made-action.ts';
 
 /** Makes the value of one member of an action's details; `position` tells members of one kind apart. */
@@ -39,42 +30,21 @@ export const wallet: Member = (leg, position) => {
   return accounts.address(accounts.account('wallet', dice(leg, position) % accounts.wallets));
 };
 
-const membersOf = (pick: (leg: Leg) => number) =>
-  ({
-    item: (leg: Leg) => leg.world.accounts.address(pick(leg)),
-    collection: (leg: Leg) => leg.world.accounts.address(leg.world.accounts.collection(pick(leg))),
-    index: (leg: Leg) => String(leg.world.accounts.indexInRole(pick(leg))),
-    /** The contract that offers the item, and who sells and gets fees and royalties. */
-    offer: (leg: Leg) => saleAddress(leg.world, pick(leg)),
-    market: (leg: Leg) => partiesOf(leg.world, pick(leg)).market,
-    /** A term of the offer, as its contract has it; null if it has none. */
-    term:
-      (name: string): Member =>
-      (leg) => {
-        const value: unknown = Reflect.get(offerDetails(leg.world, pick(leg)), name);
-        return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
-      },
-  }) as const;
+const membersOf = (pick: (leg: Leg) => number) => ({
+  item: (leg: Leg) => leg.world.accounts.address(pick(leg)),
+  collection: (leg: Leg) => leg.world.accounts.address(leg.world.accounts.collection(pick(leg))),
+  index: (leg: Leg) => itemIndex(leg.world, pick(leg)),
+});
 
 /** Some item. */
 export const { item, collection, index } = membersOf((leg) =>
   leg.world.accounts.account('nft_item', dice(leg, 0) % leg.world.accounts.wallets),
 );
 
-/** Some item that is for sale, or in an auction. */
-export const sold = membersOf((leg) => offeredItem(leg.world, 'getgems_sale', dice(leg, 0)));
-export const auctioned = membersOf((leg) => offeredItem(leg.world, 'getgems_auction', dice(leg, 0)));
-
-const namesake = ({ world, message }: Leg): number => domainBidFor(world, message) ?? 0;
-const domainOf = (leg: Leg): string => auctionedDomain(leg.world, namesake(leg));
-
-/** The domain that a message bids for. */
-export const domain = {
-  item: (leg: Leg) => `0:${domainOf(leg)}`,
-  collection: () => DOMAINS,
-  name: (leg: Leg) => domainName(namesake(leg)),
-  index: (leg: Leg) => String(BigInt(`0x${domainOf(leg)}`)),
-} as const;
+/** Some domain. */
+export const domain = membersOf((leg) =>
+  leg.world.accounts.account('nft_item', leg.world.accounts.wallets + (dice(leg, 0) % NAMES)),
+);
 
 const senderOf = ({ world, message }: Leg): number => world.messages.source.get(message);
 const isWallet = ({ world, message }: Leg): boolean =>

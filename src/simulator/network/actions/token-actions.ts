@@ -1,4 +1,3 @@
-import { nftReceiver } from '../chain/generate/reactions.ts';
 import { queryId } from '../../json/comment.ts';
 import {
   customPayload,
@@ -7,7 +6,7 @@ import {
   jettonAmount,
   responseDestination,
 } from '../../json/payload.ts';
-import { hasCollection, jettonParties, nftParties } from '../../json/token-json.ts';
+import { jettonParties } from '../../json/token-json.ts';
 import { wasTaken } from '../chain/exchanges.ts';
 import { NONE } from '../chain/tables/block-table.ts';
 import type { World } from '../chain/world.ts';
@@ -112,91 +111,6 @@ function jettonMintDetails({ world, trace, message }: Leg): object {
     receiver_jetton_wallet: accounts.address(accounts.jettonWallet(receiver, traces.slot.get(trace))),
     amount: jettonAmount(world, message, master),
     ton_amount: String(messages.value.get(message)),
-  };
-}
-
-export function nftMint(leg: Leg): NetworkAction[] {
-  return [simple(leg, 'nft_mint', nftMintDetails)];
-}
-
-function nftMintDetails({ world, trace, message }: Leg): object {
-  const { accounts, messages, traces } = world;
-  const item = traces.partner.get(trace);
-  return {
-    owner: accounts.address(messages.source.get(message)),
-    nft_item: accounts.address(item),
-    nft_collection: accounts.address(messages.destination.get(message)),
-    nft_item_index: String(accounts.indexInRole(item)),
-  };
-}
-
-/** A transfer of an item; one in four is a purchase, whose part the plain transfer is. */
-export function nftTransfer(leg: Leg): NetworkAction[] {
-  const bought = mix32(leg.trace + 3) % 4 === 0;
-  if (!bought) return [simple(leg, 'nft_transfer', (part) => nftDetails(part, false))];
-  const part = simple(leg, 'nft_transfer', (of) => nftDetails(of, true));
-  return [
-    simple(leg, 'nft_purchase', (of) => nftDetails(of, true)),
-    { ...part, ancestors: ['nft_purchase'], transactions: part.transactions.slice(1) },
-  ];
-}
-
-function nftDetails({ world, bocs, trace, receiver, message }: Leg, bought: boolean): object {
-  const { accounts } = world;
-  const { from, item, group } = nftParties(world, receiver);
-  const { body, text } = forwardPayload(world, bocs, message);
-  const price = 1_000_000_000 + (mix32(trace + 4) % 100_000) * 1_000_000;
-  const owner = accounts.address(from);
-  return {
-    nft_collection: hasCollection(world, item) ? accounts.address(group) : null,
-    nft_item: accounts.address(item),
-    nft_item_index: String(accounts.indexInRole(item)),
-    old_owner: owner,
-    new_owner: accounts.address(nftReceiver(world, trace)),
-    is_purchase: bought,
-    ...(bought ? { price: String(price) } : {}),
-    query_id: queryId(trace),
-    response_destination: addressOrNull(world, responseDestination(world, message)),
-    custom_payload: customPayload(bocs, message).body,
-    forward_payload: body,
-    forward_amount: body === null ? null : FORWARDED,
-    comment: text,
-    is_encrypted_comment: text === null ? null : false,
-    ...(bought ? saleOf(world, { price, owner, group }) : NO_SALE),
-  };
-}
-
-const NO_SALE = {
-  marketplace: null,
-  real_old_owner: null,
-  marketplace_address: null,
-  payout_amount: null,
-  payout_address: null,
-  payout_comment: null,
-  payout_comment_encrypted: null,
-  payout_comment_encoded: null,
-  royalty_amount: null,
-  royalty_address: null,
-} as const;
-
-interface Sale {
-  readonly price: number;
-  readonly owner: string;
-  readonly group: number;
-}
-
-function saleOf({ accounts }: World, { price, owner, group }: Sale): object {
-  return {
-    marketplace: 'getgems',
-    real_old_owner: owner,
-    marketplace_address: accounts.address(accounts.giver),
-    payout_amount: String(Math.floor(price * 0.9)),
-    payout_address: owner,
-    payout_comment: null,
-    payout_comment_encrypted: false,
-    payout_comment_encoded: false,
-    royalty_amount: String(Math.floor(price * 0.05)),
-    royalty_address: accounts.address(group),
   };
 }
 

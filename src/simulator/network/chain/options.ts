@@ -68,7 +68,7 @@ export interface ChainOptions {
   readonly duration?: number;
   /** Transactions a second, default 10. */
   readonly load?: Load;
-  /** Wallets; with their jetton wallets, items and contracts the network has about four times as many accounts. Default 2000. */
+  /** Wallets; with their jetton wallets, items and contracts the network has about seven times as many accounts. Default 2000. */
   readonly accounts?: number;
   /** Default -777. */
   readonly globalId?: number;

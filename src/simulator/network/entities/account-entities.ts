@@ -2,7 +2,7 @@ import type { BocMaker } from '../chain/boc.ts';
 import { accountStateJson } from '../../json/account-state-json.ts';
 import { addressBook } from '../../json/address-book-json.ts';
 import { mix32 } from '../../random.ts';
-import { auctionedDomain, domainName } from './offer.ts';
+import { nameOf, type Offer } from '../chain/nft-market.ts';
 import type { WorldState } from './world-state.ts';
 
 export interface AccountStateFullJson {
@@ -270,27 +270,30 @@ export interface DnsAuctionJson {
   readonly finished: boolean;
 }
 
-/** The auction of the domain that is named for a wallet: the highest bid leads, and each one prolongs it. */
-export function dnsAuction(
-  { world }: WorldState,
-  wallet: number,
-  bids: readonly number[],
-  now: number,
-): DnsAuctionJson {
-  const { accounts, messages, transactions } = world;
-  const utimeOf = (row: number | undefined) => world.utimeOf(row ?? 0);
-  const inOrder = bids.map((row) => transactions.inMessage.get(row));
-  const leading = inOrder.reduce((most, one) =>
-    messages.value.get(one) > messages.value.get(most) ? one : most,
-  );
-  const end = utimeOf(bids.at(-1)) + (mix32(wallet) % 2 === 0 ? 300 : 3600);
+/** The record of a domain that was bid for; its winner gives it an address on the TON network. */
+export function domainRecord({ world, market }: WorldState, item: number): DnsRecordJson {
+  const owner = market.ownerOf(item);
   return {
-    nft_item_address: `0:${auctionedDomain(world, wallet)}`,
-    domain: `${domainName(wallet)}.ton`,
-    max_bid_address: accounts.address(messages.source.get(leading)),
-    max_bid_amount: String(messages.value.get(leading)),
+    nft_item_address: world.accounts.address(item),
+    nft_item_owner: owner === undefined ? null : world.accounts.address(owner),
+    domain: `${nameOf(world.accounts, item)}.ton`,
+    dns_next_resolver: null,
+    dns_wallet: null,
+    dns_site_adnl: owner === undefined ? null : world.hashes('adnl').hex(item),
+    dns_storage_bag_id: null,
+  };
+}
+
+/** The auction of a domain: the highest bid leads, and each one prolongs it. */
+export function dnsAuction({ world }: WorldState, offer: Offer, now: number): DnsAuctionJson {
+  const { item, bidder, bid, end, since } = offer;
+  return {
+    nft_item_address: world.accounts.address(item),
+    domain: `${nameOf(world.accounts, item)}.ton`,
+    max_bid_address: world.accounts.address(bidder),
+    max_bid_amount: String(bid),
     auction_end_time: String(end),
-    last_fill_up_time: String(utimeOf(bids[0])),
+    last_fill_up_time: String(since),
     finished: end <= now,
   };
 }

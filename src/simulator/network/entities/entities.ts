@@ -6,9 +6,18 @@ import * as accounts from './account-entities.ts';
 import { WorldState } from './world-state.ts';
 import { isUnreadable, jettonDecimals, jettonSymbol, lpContent } from '../../json/address-book-json.ts';
 import { jettonUnits } from '../../json/payload.ts';
-import { hasCollection } from '../../json/token-json.ts';
 import { mix32 } from '../../random.ts';
-import { offerDetails, offerOf, OFFERED, partiesOf, saleAddress } from './offer.ts';
+import {
+  BASE,
+  itemIndex,
+  leastBid,
+  marketFee,
+  nameOf,
+  royaltyPercent,
+  sharesOf,
+  type Offer,
+} from '../chain/nft-market.ts';
+import { NONE } from '../chain/tables/block-table.ts';
 
 /** The contracts of a network at one moment, for lists and look-ups. Lists are in the order of ids. */
 export interface Entities {
@@ -80,12 +89,17 @@ function entitiesOf(state: WorldState, bocs: BocMaker, now: number): Entities {
     let made: { readonly value: T } | undefined;
     return () => (made ??= { value: make() }).value;
   };
+  const offers = [...state.market.offers];
+  const domains = () =>
+    offers.filter(([, { kind }]) => kind === 'domain').map(([item]) => accounts.domainRecord(state, item));
   return {
     jettonMasters: once(() => state.masters().map((one) => jettonMaster(state, one))),
     jettonWallets: once(() => state.ofRole('jetton_wallet').map((one) => jettonWallet(state, one))),
     nftCollections: once(() => state.ofRole('nft_collection').map((one) => nftCollection(state, one))),
     nftItems: once(() => state.ofRole('nft_item').map((one) => nftItem(state, one))),
-    nftSales: once(() => state.ofRole('nft_item').flatMap((one) => nftSale(state, one) ?? [])),
+    nftSales: once(() =>
+      offers.filter(([, { kind }]) => kind !== 'domain').map(([one, offer]) => nftSale(state, one, offer)),
+    ),
     accountState: (address, includeBoc) => {
       const account = world.accounts.find(address);
       return account === undefined ? undefined : accounts.accountState(state, bocs, account, includeBoc);
@@ -97,13 +111,14 @@ function entitiesOf(state: WorldState, bocs: BocMaker, now: number): Entities {
       accounts.multisigs(state).flatMap((one) => accounts.orders(state, bocs, one, parse)),
     vestings: () => accounts.vestings(state).map((one) => accounts.vesting(state, one)),
     dnsRecords: once(() =>
-      state.order
-        .flatMap((one) => accounts.dnsRecord(state, one) ?? [])
-        .sort((a, b) => a.domain.length - b.domain.length || (a.domain < b.domain ? -1 : 1)),
+      [...state.order.flatMap((one) => accounts.dnsRecord(state, one) ?? []), ...domains()].sort(
+        (a, b) => a.domain.length - b.domain.length || (a.domain < b.domain ? -1 : 1),
+      ),
     ),
     dnsAuctions: once(() =>
-      [...state.bids]
-        .map(([wallet, bids]) => accounts.dnsAuction(state, wallet, bids, now))
+      offers
+        .filter(([, { kind, state: progress }]) => kind === 'domain' && progress === 'open')
+        .map(([, offer]) => accounts.dnsAuction(state, offer, now))
         .sort((a, b) => Number(a.auction_end_time) - Number(b.auction_end_time)),
     ),
   };
@@ -252,26 +267,36 @@ function nftCollection(state: WorldState, account: number): NftCollectionJson {
 function nftItem(state: WorldState, account: number): NftItemJson {
   const { accounts } = state.world;
   const index = accounts.indexInRole(account);
-  const offer = offerOf(index);
-  const owner = state.ownerOf(account);
-  const realOwner = owner === undefined ? null : accounts.address(owner);
-  const sale = saleAddress(state.world, account);
+  const owner = state.market.ownerOf(account);
+  const offer = owner === undefined ? undefined : state.market.offers.get(owner);
+  const at = owner === undefined ? undefined : accounts.address(owner);
   const collection = accounts.collection(account);
-  const isKnown = hasCollection(state.world, account);
-  const isOnSale = offer !== undefined && offer !== 'telemint';
+  const isKnown = accounts.hasCollection(account);
   return {
     ...contract(state, account),
-    init: owner !== undefined,
-    index: String(index),
+    init: true,
+    index: itemIndex(state.world, account),
     collection_address: isKnown ? accounts.address(collection) : null,
-    owner_address: isOnSale ? sale : realOwner,
-    content: index % 6 === 5 ? null : { uri: `https://example.org/item/${index}.json` },
+    owner_address: at ?? null,
+    content: itemContent(state.world, account, index),
     collection: isKnown ? nftCollection(state, collection) : null,
-    on_sale: isOnSale,
-    ...(offer === 'getgems_sale' ? { sale_contract_address: sale } : {}),
-    ...(offer === 'getgems_auction' ? { auction_contract_address: sale } : {}),
-    ...(isOnSale && realOwner !== null ? { real_owner: realOwner } : {}),
+    on_sale: offer !== undefined,
+    ...(offer?.kind === 'sale' ? { sale_contract_address: at } : {}),
+    ...(offer?.kind === 'auction' ? { auction_contract_address: at } : {}),
+    ...(offer === undefined ? {} : { real_owner: accounts.address(offer.seller) }),
   };
+}
+
+/** What an item says of itself: a domain its name, a user name where it is described. */
+function itemContent({ accounts }: World, item: number, index: number): object | null {
+  switch (accounts.kindOf(item)) {
+    case 'domain':
+      return { domain: `${nameOf(accounts, item)}.ton` };
+    case 'username':
+      return { uri: `https://nft.fragment.com/username/${nameOf(accounts, item)}.json` };
+    case 'plain':
+      return index % 6 === 5 ? null : { uri: `https://example.org/item/${index}.json` };
+  }
 }
 
 /** An item as it comes with its sale: nothing in it speaks of a sale, and of a name even less is known. */
@@ -288,30 +313,86 @@ function bareItem(item: NftItemJson, name: string | undefined): NftItemJson {
     : { ...known, index: name, owner_address: null, collection_address: null, collection: null };
 }
 
-/** The sale or auction that an item is in; undefined if it is in none. */
-function nftSale(state: WorldState, item: number): NftSaleJson | undefined {
-  const { accounts } = state.world;
-  const index = accounts.indexInRole(item);
-  const type = offerOf(index);
-  if (type === undefined || !state.last.has(item)) return undefined;
-  const nft = nftItem(state, item);
-  const { market, bidder } = partiesOf(state.world, item);
+/** What a contract that sells an item tells of it, and goes on to tell once the item is sold. */
+function nftSale(state: WorldState, account: number, offer: Offer): NftSaleJson {
+  const { world } = state;
+  const { accounts } = world;
+  const nft = nftItem(state, offer.item);
+  const { code_hash, data_hash, address, last_transaction_lt } = contract(state, account);
+  const name = offer.kind === 'username' ? nameOf(accounts, offer.item) : undefined;
   const common = {
-    type,
-    address: saleAddress(state.world, item),
+    address,
     nft_address: nft.address,
-    nft_item: bareItem(nft, type === 'telemint' ? `item${index}` : undefined),
-    last_transaction_lt: nft.last_transaction_lt,
-    code_hash: state.world.hashes(`code ${type}`).text(0),
-    data_hash: state.world.hashes('data').text(item),
+    nft_item: bareItem(nft, name),
+    last_transaction_lt,
+    ...(code_hash === null || data_hash === null ? {} : { code_hash, data_hash }),
   };
-  const details = offerDetails(state.world, item);
-  if (type === 'telemint') return { ...common, details };
+  if (name !== undefined) return { type: 'telemint', ...common, details: telemint(world, offer, name) };
   return {
+    type: offer.kind === 'sale' ? 'getgems_sale' : 'getgems_auction',
     ...common,
-    nft_owner_address: nft.real_owner ?? bidder,
-    marketplace_address: market,
-    created_at: OFFERED + index,
-    details,
+    nft_owner_address: accounts.address(offer.seller),
+    marketplace_address: accounts.address(accounts.marketplace),
+    created_at: offer.since,
+    details: offer.kind === 'sale' ? fixedPrice(world, offer) : auction(world, offer),
+  };
+}
+
+/** A sale at a fixed price. */
+function fixedPrice({ accounts }: World, offer: Offer) {
+  const { fee, royalty } = sharesOf(offer, offer.least);
+  return {
+    is_complete: offer.state !== 'open',
+    full_price: String(offer.least),
+    marketplace_fee_address: accounts.address(accounts.marketplace),
+    marketplace_fee: String(fee),
+    royalty_address: accounts.address(accounts.author(offer.item)),
+    royalty_amount: String(royalty),
+  };
+}
+
+/** An auction; members without a value are left out. */
+function auction({ accounts }: World, offer: Offer) {
+  const { state, end, bid, bidder, bidAt, least, item } = offer;
+  return {
+    end_flag: state !== 'open',
+    end_time: end,
+    last_bid: String(bid),
+    ...(bid > 0 ? { last_member: accounts.address(bidder) } : {}),
+    min_step: 5,
+    mp_fee_address: accounts.address(accounts.marketplace),
+    mp_fee_factor: marketFee('auction'),
+    mp_fee_base: BASE,
+    royalty_fee_address: accounts.address(accounts.author(item)),
+    royalty_fee_factor: royaltyPercent(item),
+    royalty_fee_base: BASE,
+    max_bid: String(least * 100),
+    min_bid: String(least),
+    last_bid_at: bidAt,
+    is_canceled: state === 'cancelled',
+  };
+}
+
+/** The auction of a user name; sold names have none. */
+function telemint({ accounts }: World, offer: Offer, name: string): object {
+  const { state, bid, bidder, bidAt, end, seller, least, item } = offer;
+  const royalty = {
+    royalty_numerator: royaltyPercent(item),
+    royalty_denominator: BASE,
+    royalty_destination: accounts.address(accounts.author(item)),
+  };
+  if (state !== 'open') return { token_name: name, ...royalty };
+  return {
+    token_name: name,
+    ...(bid > 0 ? { bidder_address: accounts.address(bidder), bid: String(bid), bid_ts: String(bidAt) } : {}),
+    min_bid: String(leastBid(offer)),
+    end_time: end,
+    beneficiary_address: accounts.address(seller === NONE ? accounts.marketplace : seller),
+    initial_min_bid: String(least),
+    max_bid: '0',
+    min_bid_step: '5',
+    min_extend_time: '3600',
+    duration: '604800',
+    ...royalty,
   };
 }

@@ -1,9 +1,8 @@
 import { NONE } from '../chain/tables/block-table.ts';
 import type { Role } from '../chain/tables/accounts.ts';
 import { isLpMaster } from '../chain/exchanges.ts';
-import { nftReceiver } from '../chain/generate/reactions.ts';
+import { NftMarket } from '../chain/nft-market.ts';
 import type { World } from '../chain/world.ts';
-import { bidOf } from './offer.ts';
 
 /** The state of a generated network's accounts at one moment: replayed from the visible transactions. */
 export class WorldState {
@@ -12,14 +11,13 @@ export class WorldState {
   readonly last = new Map<number, number>();
   /** Accounts in the order in which the index met them: an id that only grows. */
   readonly order: number[] = [];
-  /** The bids for the domain that is named for a wallet: rows of transactions. */
-  readonly bids = new Map<number, number[]>();
+  readonly market: NftMarket;
   private readonly tokens = new Map<number, number>();
   private readonly supplies = new Map<number, number>();
-  private readonly owners = new Map<number, number>();
 
   constructor(world: World, visible: (row: number) => boolean) {
     this.world = world;
+    this.market = new NftMarket(world);
     for (let row = 0; row < world.transactions.count; row++) {
       if (visible(row)) this.apply(row);
     }
@@ -31,11 +29,10 @@ export class WorldState {
     if (!this.last.has(account)) this.order.push(account);
     this.last.set(account, row);
     if (transactions.kindOf(row) !== 'ok') return;
-    const wallet = bidOf(this.world, row);
-    if (wallet !== undefined) this.bids.set(wallet, [...(this.bids.get(wallet) ?? []), row]);
+    const message = transactions.inMessage.get(row);
+    if (message !== NONE) this.market.take({ account, message, utime: this.world.utimeOf(row) });
     const role = accounts.role(account);
     if (role === 'jetton_wallet') this.moveTokens(account, row);
-    if (role === 'nft_item') this.moveItem(account, row);
     if (this.isMaster(account)) this.countSupply(account, row);
   }
 
@@ -57,14 +54,6 @@ export class WorldState {
     if (change !== 0) this.supplies.set(master, this.supplyOf(master) + change);
   }
 
-  private moveItem(account: number, row: number): void {
-    const { transactions, traces } = this.world;
-    const trace = transactions.trace.get(row);
-    const op = this.opOf(row);
-    if (op === 'nft_mint') this.owners.set(account, traces.actor.get(trace));
-    if (op === 'nft_transfer') this.owners.set(account, nftReceiver(this.world, trace));
-  }
-
   private opOf(row: number): string | undefined {
     const message = this.world.transactions.inMessage.get(row);
     return message === NONE ? undefined : this.world.messages.opOf(message);
@@ -73,11 +62,6 @@ export class WorldState {
   /** Units of its jetton in a jetton wallet. */
   tokensOf(jettonWallet: number): number {
     return this.tokens.get(jettonWallet) ?? 0;
-  }
-
-  /** The wallet that owns an item; undefined before the item is minted. */
-  ownerOf(item: number): number | undefined {
-    return this.owners.get(item);
   }
 
   /** Deployed accounts of a role, in the order of their ids. */

@@ -13,14 +13,13 @@ import type { ActionFacts, ActionSource, TraceSource } from '../../ledger.ts';
 import type { View } from '../../network-view.ts';
 import { mix32 } from '../../random.ts';
 import { NONE } from '../chain/tables/block-table.ts';
-import { MESSAGE, SYSTEM, type Op } from '../chain/tables/message-table.ts';
+import { SYSTEM, type Op } from '../chain/tables/message-table.ts';
 import { TRANSACTION } from '../chain/tables/transaction-table.ts';
-import { extraCurrencies } from '../../json/account-state-json.ts';
-import { comment } from '../../json/comment.ts';
-import { call, deployment, ends } from '../actions/call-details.ts';
+import { call, coins, coinsArrived, deployment } from '../actions/call-details.ts';
 import { contractActions } from '../actions/contract-actions.ts';
 import { deposit, swap, withdrawal } from '../actions/exchange-actions.ts';
-import { jettonBurn, jettonMint, jettonTransfers, nftMint, nftTransfer } from '../actions/token-actions.ts';
+import * as nft from '../actions/nft-actions.ts';
+import { jettonBurn, jettonMint, jettonTransfers } from '../actions/token-actions.ts';
 import type { Purpose } from '../chain/tables/trace-table.ts';
 
 /** An action's row: its trace, which of the trace's two classifications it belongs to, and its place there. */
@@ -207,7 +206,7 @@ function only(row: number, type: string, details: () => object): NetworkAction {
 function actionsOfLeg(leg: Leg): NetworkAction[] {
   const op = leg.world.messages.opOf(leg.message);
   const onExchange = EXCHANGES[leg.world.traces.purposeOf(leg.trace)];
-  return (onExchange ?? KNOWN[op] ?? tonTransfer)(leg);
+  return (onExchange ?? KNOWN[op])?.(leg) ?? tonTransfer(leg);
 }
 
 const EXCHANGES: Readonly<Partial<Record<Purpose, (leg: Leg) => NetworkAction[]>>> = {
@@ -216,12 +215,21 @@ const EXCHANGES: Readonly<Partial<Record<Purpose, (leg: Leg) => NetworkAction[]>
   dex_withdraw: withdrawal,
 };
 
-const KNOWN: Readonly<Partial<Record<Op, (leg: Leg) => NetworkAction[]>>> = {
+const KNOWN: Readonly<Partial<Record<Op, (leg: Leg) => NetworkAction[] | undefined>>> = {
   jetton_transfer: (leg) => jettonTransfers(leg).slice(0, 1),
   jetton_burn: jettonBurn,
   jetton_mint: jettonMint,
-  nft_mint: nftMint,
-  nft_transfer: nftTransfer,
+  nft_mint: nft.nftMint,
+  nft_first_bid: nft.nftMint,
+  nft_transfer: nft.nftTransfer,
+  nft_buy: nft.nftBuy,
+  nft_bid: nft.nftBid,
+  nft_cancel: nft.offerEnd,
+  nft_finish: nft.offerEnd,
+  nft_update: nft.priceChange,
+  change_dns: nft.domainClaim,
+  tele_start: nft.nameOffer,
+  tele_cancel: nft.nameOffer,
   call: contractActions,
   deploy: (leg) => {
     const activated = leg.world.transactions.has(leg.receiver, TRANSACTION.activated);
@@ -239,25 +247,6 @@ function ofLeg(leg: Leg, type: string, details: (world: World, message: number) 
   };
 }
 
-/** Coins that stay where they arrived are transferred, even if no code ran there: only a frozen account fails. */
 function tonTransfer(leg: Leg): NetworkAction[] {
-  const { world, message, receiver } = leg;
-  const stays =
-    !world.messages.has(message, MESSAGE.bounce) &&
-    world.transactions.kindOf(receiver) === 'no_state' &&
-    world.transactions.statusAfterOf(receiver) !== 'frozen';
-  const transfer = ofLeg(leg, 'ton_transfer', tonTransferDetails);
-  return [{ ...transfer, success: transfer.success === true || stays }];
-}
-
-function tonTransferDetails(world: World, message: number): object {
-  const { messages } = world;
-  const op = messages.opOf(message);
-  return {
-    ...ends(world, message),
-    value: String(messages.value.get(message)),
-    value_extra_currencies: extraCurrencies(messages.extra.get(message)),
-    comment: op === 'text_comment' || op === 'encrypted_comment' ? comment(message) : null,
-    encrypted: op === 'encrypted_comment',
-  };
+  return [{ ...ofLeg(leg, 'ton_transfer', coins), success: coinsArrived(leg.world, leg.receiver) }];
 }

@@ -100,7 +100,7 @@ export class Executor {
     const turn = { round, block, account: receiver, trace: messages.trace.get(message) };
     const draft = this.draft(turn, message, floor);
     const value = messages.value.get(message);
-    draft.kind = outcomeOf(this.world, this.random, draft, message);
+    draft.kind = outcomeOf(this, draft, message);
     draft.balance += value;
     draft.extra += messages.extra.get(message);
     if (draft.kind === 'ok') this.runCode(round, draft, message, value);
@@ -114,7 +114,9 @@ export class Executor {
       draft.flags |= TRANSACTION.activated;
     }
     draft.gasFee = Math.min(1_000_000 + this.random.below(5_000_000), Math.floor(value * 0.4));
-    const outs = reactionsTo(this, { account: draft.account, message });
+    const received = { account: draft.account, message, utime: draft.utime };
+    const outs = reactionsTo(this, received);
+    this.states.market.take(received);
     const poor =
       draft.balance - value < CONTRACT_RESERVE && this.world.accounts.role(draft.account) !== 'wallet';
     const kept = coinsKept(this.world, message) + (poor ? CONTRACT_RESERVE : 0);
@@ -276,7 +278,7 @@ const LEAST_FOR_GAS = 1_000_000;
 const FAILURES: Readonly<Partial<Record<Op, number>>> = {
   call: 0.12,
   jetton_transfer: 0.02,
-  nft_transfer: 0.02,
+  nft_transfer: 0.06,
   jetton_burn: 0.01,
 };
 
@@ -285,13 +287,15 @@ function failureRate({ options }: World, op: Op): number {
 }
 
 /** Decides how an account processes the message that it has received. */
-function outcomeOf(world: World, random: Random, draft: Draft, message: number): Kind {
+function outcomeOf({ world, states, random }: Executor, draft: Draft, message: number): Kind {
   const { messages } = world;
+  const { account, utime } = draft;
   const op = messages.opOf(message);
   if (draft.statusBefore !== 'active') return messages.has(message, MESSAGE.initState) ? 'ok' : 'no_state';
   if (messages.value.get(message) < LEAST_FOR_GAS) return 'no_state';
   if (messages.has(message, MESSAGE.sure)) return 'ok';
-  if (canFreeze(world, draft.account, op) && random.chance(0.0004)) return 'frozen';
+  if (states.market.refuses({ account, message, utime })) return 'failed';
+  if (canFreeze(world, draft.account, op) && random.chance(0.001)) return 'frozen';
   if (op === 'call' && random.chance(0.02)) return 'action_failed';
   return random.chance(failureRate(world, op)) ? 'failed' : 'ok';
 }

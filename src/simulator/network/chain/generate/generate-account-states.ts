@@ -1,5 +1,6 @@
 import { Liquidity } from '../exchanges.ts';
-import type { Accounts } from '../tables/accounts.ts';
+import { NftMarket } from '../nft-market.ts';
+import type { World } from '../world.ts';
 import { type Draft, type StatusCode, STATUSES } from '../tables/transaction-table.ts';
 
 /** What the accounts are at the point that the generation has reached. */
@@ -8,8 +9,7 @@ export class AccountStates {
   readonly extra: Float64Array;
   /** Jettons of a jetton wallet. */
   readonly tokens: Float64Array;
-  /** The owner of an item, -1 before it is minted. */
-  readonly owner: Int32Array;
+  readonly market: NftMarket;
   /** The lt after the account's last transaction and its messages. */
   readonly endLt: Float64Array;
   /** The latest transaction: a draft while its round is open. */
@@ -17,11 +17,12 @@ export class AccountStates {
   private readonly statuses: Uint8Array;
   private readonly pools = new Map<number, Liquidity>();
 
-  constructor(accounts: Accounts) {
+  constructor(world: World) {
+    const { accounts } = world;
     this.balance = new Float64Array(accounts.count);
     this.extra = new Float64Array(accounts.count);
     this.tokens = new Float64Array(accounts.count);
-    this.owner = new Int32Array(accounts.count).fill(-1);
+    this.market = new NftMarket(world);
     this.endLt = new Float64Array(accounts.count);
     this.latest = new Array<Draft | undefined>(accounts.count);
     this.statuses = new Uint8Array(accounts.count);
@@ -37,10 +38,6 @@ export class AccountStates {
 
   tokensOf(account: number): number {
     return this.tokens[account] ?? 0;
-  }
-
-  ownerOf(item: number): number {
-    return this.owner[item] ?? -1;
   }
 
   statusOf(account: number): StatusCode {

@@ -42,7 +42,7 @@ export class Generator {
     this.world = world;
     const { options } = world;
     this.random = new Random(options.seed, 1);
-    this.states = new AccountStates(world.accounts);
+    this.states = new AccountStates(world);
     this.executor = new Executor(world, this.states, this.random);
     this.opener = new Opener(this.executor, this.random);
     this.shards = new Shards(world.blocks, this.random, options.maxShards, options.firstSeqno);

@@ -146,13 +146,13 @@ export class HeldTies {
     const { tie, senders } = gathering;
     const index = gathering.next++ - accounts.exchanges;
     const item = accounts.account('nft_item', index % accounts.wallets);
-    const owner = states.ownerOf(item);
+    const owner = states.market.ownerOf(item);
     const unminted = accounts.account(
       'wallet',
       accounts.exchanges + (index % (accounts.wallets - accounts.exchanges)),
     );
-    const actor = owner === -1 ? (senders.get(item) ?? unminted) : owner;
-    if (!states.isActive(actor)) return undefined;
+    const actor = owner ?? senders.get(item) ?? unminted;
+    if (!states.isActive(actor) || accounts.role(actor) !== 'wallet') return undefined;
     senders.set(item, actor);
     // If items must move more than once, each keeps its owner.
     const stays = tie.count > accounts.wallets / 2;
@@ -161,8 +161,7 @@ export class HeldTies {
       purpose: 'nft_transfer',
       actor,
       partner: item,
-      amount: receiver,
-      outs: [message('nft_transfer', item)],
+      outs: [{ ...message('nft_transfer', item), party: receiver }],
     };
   }
 

@@ -1,7 +1,8 @@
 import type { Random } from '../../../random.ts';
 import type { Executor } from './executor.ts';
 import { firstPrice, neighbour, poolAt, TON as COINS, type Asset, type Pool } from '../exchanges.ts';
-import { POOLS, PROVIDERS, type Accounts } from '../tables/accounts.ts';
+import { NAMES, POOLS, PROVIDERS, type Accounts } from '../tables/accounts.ts';
+import { leastBid, type Offer } from '../nft-market.ts';
 import { NONE } from '../tables/block-table.ts';
 import type { Op } from '../tables/message-table.ts';
 import { DEEDS, type Deed } from '../options.ts';
@@ -50,6 +51,8 @@ export class Opener {
   private funded = 0;
   /** What was done to set pools up. */
   private readonly steps = new Set<string>();
+  /** The second of the round in which traces begin. */
+  private now = 0;
 
   constructor(executor: Executor, random: Random) {
     this.executor = executor;
@@ -66,6 +69,7 @@ export class Opener {
 
   /** Begins one trace in an open block; undefined if no account in one could act. */
   begin(round: Round): Draft | undefined {
+    this.now = round.utime;
     const wallet = this.pickWallet();
     if (wallet === undefined || (this.funded < this.accounts.wallets && this.random.chance(0.12)))
       return this.fund(round);
@@ -308,7 +312,10 @@ export class Opener {
     const { account, dex, assets } = pool;
     const { states } = this.executor;
     const onward = neighbour(this.accounts, account);
-    const isOpen = dex !== 'stonfi' && states.liquidityOf(onward.pool.account).supply > 0;
+    const sharedIn = (one: Pool): number =>
+      states.liquidityOf(one.account).reserves[one.assets[0] === onward.shared ? 0 : 1];
+    // A much smaller pool would lose most of its reserve.
+    const isOpen = dex !== 'stonfi' && sharedIn(onward.pool) * 2 > sharedIn(pool);
     const goesOn = this.random.chance(0.25) && isOpen;
     const first = goesOn ? 1 - assets.indexOf(onward.shared) : this.dearer(pool);
     const share = this.random.fraction();
@@ -357,20 +364,72 @@ export class Opener {
     return { purpose: 'jetton_burn', actor, slot, outs: [{ ...out, amount }] };
   }
 
+  /** A wallet makes an item, trades it or bids for it: a plain one, a domain, or a user name. */
   private nft(actor: number): Intent {
-    const item = this.accounts.account(
-      'nft_item',
-      Math.floor(this.accounts.wallets * this.random.fraction() ** 2),
-    );
-    const owner = this.executor.states.ownerOf(item);
-    if (owner === -1) {
-      const out = this.outgoing('nft_mint', this.accounts.collection(item), TON / 5, true);
-      return { purpose: 'nft_mint', actor, partner: item, outs: [out] };
-    }
-    const able = this.executor.states.isActive(owner) && this.executor.states.balanceOf(owner) > LEAST_TO_ACT;
-    if (!able) return this.plainTransfer(actor);
+    const { market } = this.executor.states;
+    const name = this.random.below(2 * NAMES);
+    const isName = this.random.chance(0.3);
+    const plain = Math.floor(this.accounts.wallets * this.random.fraction() ** 2.5);
+    const item = this.accounts.account('nft_item', isName ? this.accounts.wallets + name : plain);
+    const place = market.placeOf(item);
+    const offer = market.offers.get(place ?? NONE);
+    if (offer?.state === 'open') return this.visit(actor, place ?? item, offer) ?? this.plainTransfer(actor);
+    const owner = market.ownerOf(item);
+    if (owner === undefined) return this.mintItem(actor, item);
+    return this.ownItem(owner, item, actor) ?? this.plainTransfer(actor);
+  }
+
+  private mintItem(actor: number, item: number): Intent {
+    const kind = this.accounts.kindOf(item);
+    const value = kind === 'plain' ? TON / 5 : TON + this.random.below(3 * TON);
+    const op = kind === 'domain' ? 'nft_first_bid' : 'nft_mint';
+    const maker = this.accounts.hasCollection(item) ? this.accounts.collection(item) : item;
+    return this.traded(actor, item, { ...this.outgoing(op, maker, value, true), party: actor });
+  }
+
+  private traded(actor: number, item: number, out: OutgoingMessage, more: Partial<Intent> = {}): Intent {
+    return { purpose: 'nft_trade', actor, partner: item, ...more, outs: [out] };
+  }
+
+  /** The owner of an item offers it, or gives it to another wallet; undefined if it cannot. */
+  private ownItem(owner: number, item: number, receiver: number): Intent | undefined {
+    if (!this.canAct(owner)) return undefined;
+    const { accounts, random } = this;
+    const dice = random.fraction();
+    if (dice < 0.3 && accounts.kindOf(item) === 'username')
+      return this.traded(owner, item, { ...this.outgoing('tele_start', item, TON / 10, true), amount: TON });
     const out = this.outgoing('nft_transfer', item, TON / 10, true);
-    return { purpose: 'nft_transfer', actor: owner, partner: item, amount: actor, outs: [out] };
+    const slot = [0, 1].find((turn) => !this.executor.states.isActive(accounts.sale(item, turn)));
+    if (dice > 0.7 || slot === undefined)
+      return this.traded(owner, item, { ...out, party: receiver }, { purpose: 'nft_transfer' });
+    const amount = (1 + random.below(99)) * (TON / 20);
+    const listed = { ...out, value: (TON * 3) / 5, party: accounts.marketplace };
+    return this.traded(owner, item, listed, { slot, amount, purpose: 'nft_transfer' });
+  }
+
+  private canAct(wallet: number): boolean {
+    const { states } = this.executor;
+    const isWallet = this.accounts.role(wallet) === 'wallet';
+    return isWallet && states.isActive(wallet) && states.balanceOf(wallet) > LEAST_TO_ACT;
+  }
+
+  /** The next step of an offer; undefined if the wallet that has to take it cannot act. */
+  private visit(visitor: number, place: number, offer: Offer): Intent | undefined {
+    const { item, kind, seller, least, end, bid, bidder } = offer;
+    const dice = this.random.fraction();
+    const deed = (actor: number, op: Op, value: number, amount = 0): Intent | undefined => {
+      const able = this.canAct(actor) && this.executor.states.balanceOf(actor) > value + LEAST_TO_ACT;
+      if (!able) return undefined;
+      return this.traded(actor, item, { ...this.outgoing(op, place, value, true), amount });
+    };
+    const fee = (TON * 3) / 10;
+    if (kind !== 'sale' && this.now > end)
+      return deed(bid > 0 ? bidder : seller, kind === 'domain' ? 'change_dns' : 'nft_finish', fee);
+    if (dice < 0.2 && bid === 0) return deed(seller, kind === 'username' ? 'tele_cancel' : 'nft_cancel', fee);
+    if (visitor === seller || visitor === bidder) return undefined;
+    if (kind !== 'sale') return deed(visitor, 'nft_bid', leastBid(offer) + this.random.below(TON));
+    if (dice < 0.35) return deed(seller, 'nft_update', fee, Math.ceil(least * 0.9));
+    return deed(visitor, 'nft_buy', least + fee, least);
   }
 
   private call(actor: number): Intent {

@@ -1,5 +1,6 @@
 import type { Random } from '../../../random.ts';
 import type { AccountStates } from './generate-account-states.ts';
+import { sharesOf } from '../nft-market.ts';
 import { neighbour, poolAt, TON, walletOf, type Asset, type Pool } from '../exchanges.ts';
 import { ELECTOR } from '../tables/accounts.ts';
 import { NONE } from '../tables/block-table.ts';
@@ -37,6 +38,12 @@ interface Received {
 }
 
 const NOTIFY = 10_000_000;
+/** What moves an item, and what a contract that sells one is set up with. */
+const MOVE = 120_000_000;
+/** What the marketplace gets along with an item. */
+const LISTING = 400_000_000;
+/** Nanotons of a bid that are not given back or passed on: the contract pays its own fees of them. */
+const KEPT = 20_000_000;
 /** What one of several payments of a pool carries. */
 const PAYMENT = 150_000_000;
 /** Nanotons that the elector holds at least, once enough was emitted. */
@@ -71,7 +78,17 @@ const REACTIONS: Readonly<Partial<Record<Op, Reaction>>> = {
   jetton_burn_notification: exchangePaysOut,
   jetton_mint: jettonMint,
   nft_mint: nftMint,
+  nft_first_bid: nftMint,
   nft_transfer: nftTransfer,
+  nft_ownership_assigned: itemArrives,
+  nft_bid: bidden,
+  nft_buy: offerEnds,
+  nft_cancel: offerEnds,
+  nft_finish: offerEnds,
+  change_dns: offerEnds,
+  nft_update: (_stage, _received, _trace, excess) => [excess],
+  tele_start: nameAnswers,
+  tele_cancel: nameAnswers,
   call: called,
 };
 
@@ -244,27 +261,101 @@ function payment(
   return { op: 'jetton_transfer', to: wallet, value, bounce: true, sure: true, amount, party: to };
 }
 
-function nftMint({ world, states }: Stage, { account }: Received, trace: number): OutgoingMessage[] {
-  const item = world.traces.partner.get(trace);
-  if (account !== item) return [{ op: 'nft_mint', to: item, value: 'rest', bounce: true }];
-  states.owner[item] = world.traces.actor.get(trace);
-  return [];
+/** The collection makes an item: a plain one on request, a name for its first bidder. */
+function nftMint({ world }: Stage, { account }: Received, trace: number): OutgoingMessage[] {
+  const { partner, actor } = world.traces;
+  const item = partner.get(trace);
+  if (account === item) return [];
+  return [{ op: 'nft_mint', to: item, value: 'rest', bounce: true, party: actor.get(trace) }];
 }
 
 function nftTransfer(
-  { world, states }: Stage,
-  { account }: Received,
+  { world }: Stage,
+  { message }: Received,
+  _trace: number,
+  excess: OutgoingMessage,
+): OutgoingMessage[] {
+  const { accounts, messages } = world;
+  const to = messages.party.get(message);
+  const value = to === accounts.marketplace ? LISTING : NOTIFY;
+  const party = messages.source.get(message);
+  return [{ op: 'nft_ownership_assigned', to, value, bounce: false, party }, excess];
+}
+
+/** The marketplace sets up a contract that sells the item that it has got, and passes the item on to it. */
+function itemArrives(
+  { world }: Stage,
+  { account, message }: Received,
   trace: number,
   excess: OutgoingMessage,
 ): OutgoingMessage[] {
-  const newOwner = nftReceiver(world, trace);
-  states.owner[account] = newOwner;
-  return [{ op: 'nft_ownership_assigned', to: newOwner, value: NOTIFY, bounce: false }, excess];
+  const { accounts, messages, traces } = world;
+  if (account !== accounts.marketplace) return [];
+  const item = messages.source.get(message);
+  const sale = accounts.sale(item, traces.slot.get(trace));
+  const seller = messages.party.get(message);
+  const amount = traces.amount.get(trace);
+  return [
+    { op: 'nft_sale', to: sale, value: MOVE, bounce: false, amount, party: seller },
+    moved(item, sale),
+    excess,
+  ];
 }
 
-/** The wallet to which an `nft_transfer` trace gives its item: kept in the trace's amount. */
-export function nftReceiver(world: World, trace: number): number {
-  return world.traces.amount.get(trace);
+/** A contract passes the item that it sells on, to a buyer at a price. */
+function moved(item: number, party: number, amount = 0): OutgoingMessage {
+  return { op: 'nft_transfer', to: item, value: MOVE, bounce: true, sure: true, amount, party };
+}
+
+/** The contract keeps a bid, and refunds the one before. */
+function bidden({ states }: Stage, { account }: Received): OutgoingMessage[] {
+  const { bidder = NONE, bid = 0 } = states.market.offers.get(account) ?? {};
+  return bid === 0 ? [] : [paid('nft_outbid', bidder, bid - KEPT)];
+}
+
+/** An offer is over: the item goes to its buyer and the price to its seller, or the item goes back. */
+function offerEnds(
+  { world, states }: Stage,
+  { account, message }: Received,
+  _trace: number,
+  excess: OutgoingMessage,
+): OutgoingMessage[] {
+  const { accounts, messages } = world;
+  const offer = states.market.offers.get(account);
+  if (offer === undefined) return [];
+  const { kind, item, seller, bid, bidder, least } = offer;
+  if (kind === 'domain') return [paid('fill_up', accounts.collection(item), bid - KEPT), excess];
+  const isBuy = messages.opOf(message) === 'nft_buy';
+  const [price, buyer] = isBuy ? [least, messages.source.get(message)] : [bid, bidder];
+  const { fee, royalty } = sharesOf(offer, price);
+  const author = accounts.author(item);
+  if (kind === 'username') {
+    const payout = paid('fill_up', seller === NONE ? accounts.marketplace : seller, bid - royalty - KEPT);
+    const shares = royalty === 0 ? [payout] : [paid('fill_up', author, royalty), payout];
+    const assigned = { to: buyer, value: NOTIFY, bounce: false, amount: bid, party: seller };
+    return bid === 0 ? [excess] : [...shares, { op: 'nft_ownership_assigned', ...assigned }];
+  }
+  if (price === 0) return [moved(item, seller), excess];
+  return [
+    paid('nft_payout', seller, price - fee - royalty),
+    paid('empty', accounts.marketplace, fee),
+    ...(royalty === 0 ? [] : [paid('empty', author, royalty)]),
+    moved(item, buyer, price),
+  ];
+}
+
+function paid(op: Op, to: number, own: number): OutgoingMessage {
+  return { op, to, value: 0, own, bounce: false };
+}
+
+/** A user name is put up for auction by its owner, or taken back. */
+function nameAnswers(
+  _stage: Stage,
+  _received: Received,
+  _trace: number,
+  { to }: OutgoingMessage,
+): OutgoingMessage[] {
+  return [{ op: 'tele_ok', to, value: 'rest', bounce: false }];
 }
 
 function called(

@@ -12,6 +12,7 @@ export const ROLES = [
   'wallet',
   'jetton_wallet',
   'nft_item',
+  'nft_sale',
 ] as const;
 
 export type Role = (typeof ROLES)[number];
@@ -33,6 +34,16 @@ export const POOLS = 4;
 /** Wallets that put assets into each pool: the next ones of the group. */
 export const PROVIDERS = 4;
 
+/** Domains below .ton that there can be, and as many user names of Telegram: the last items. */
+export const NAMES = 16;
+
+/** Contracts that can offer each item, one after the other. */
+export const SALES = 2;
+
+/** The collections of domains and of user names, which are the last ones, have the addresses of the real ones. */
+export const DOMAINS = '0:B774D95EB20543F186C06B371AB88AD704F7E256130CAF96189368A7D0CB6CCF';
+const USERNAMES = '0:80D78A35F955A14B679FAA887FF4CD5BFC0F43B4A4EEA2A7E6927F3701B273C2';
+
 /**
  * Every account that the network can ever have, existing or not. Accounts are numbered in the order of their
  * addresses, so comparing two numbers compares two addresses; an account's shard is read off the first bits.
@@ -42,7 +53,9 @@ export class Accounts {
   readonly wallets: number;
   readonly groups: number;
   readonly masters: number;
+  /** Collections of plain items. */
   readonly collections: number;
+  readonly items: number;
   readonly contracts: number;
   readonly giver: number;
   /** The first wallets: each of them is a pool of an exchange. */
@@ -52,6 +65,7 @@ export class Accounts {
   private readonly entityOfAccount: Uint32Array;
   private readonly firsts: readonly number[];
   private readonly tails: HashSpace;
+  private readonly givenAddresses: ReadonlyMap<number, string>;
   private readonly texts: (string | undefined)[];
 
   constructor(seed: number, wallets: number) {
@@ -59,18 +73,20 @@ export class Accounts {
     this.groups = Math.max(2, Math.min(100, Math.floor(wallets / 100)));
     this.masters = this.groups * SLOTS;
     this.collections = Math.max(2, Math.min(100, Math.floor(wallets / 200)));
-    this.contracts = Math.max(4, Math.floor(wallets / 40));
+    this.items = wallets + 2 * NAMES;
+    this.contracts = Math.max(5, Math.floor(wallets / 40));
     this.exchanges = this.groups * POOLS;
     const sizes = [
       1,
       1,
       1,
       this.masters,
-      this.collections,
+      this.collections + 2,
       this.contracts,
       wallets,
       wallets * SLOTS,
-      wallets,
+      this.items,
+      this.items * SALES,
       // Jetton wallets again: those of LP tokens.
       this.exchanges * PROVIDERS,
     ];
@@ -79,7 +95,13 @@ export class Accounts {
     this.tails = new HashSpace(seed, 'address');
     this.texts = new Array<string | undefined>(this.count);
     const key = mix32(seed ^ salt('prefix'));
-    const prefixOf = (entity: number): number => (entity <= CONFIG ? 0 : mix32(entity ^ key));
+    const named = (this.firsts[ROLES.indexOf('nft_collection')] ?? 0) + this.collections;
+    this.givenAddresses = new Map([DOMAINS, USERNAMES].map((address, at) => [named + at, address]));
+    const prefixOf = (entity: number): number => {
+      const given = this.givenAddresses.get(entity);
+      if (given !== undefined) return Number.parseInt(given.slice(2, 10), 16);
+      return entity <= CONFIG ? 0 : mix32(entity ^ key);
+    };
     const order = Uint32Array.from({ length: this.count }, (_, entity) => entity);
     order.subarray(2).sort((a, b) => prefixOf(a) - prefixOf(b));
     this.entityOfAccount = order;
@@ -168,7 +190,39 @@ export class Accounts {
 
   /** The collection of an item. */
   collection(item: number): number {
-    return this.account('nft_collection', this.indexInRole(item) % this.collections);
+    const index = this.indexInRole(item);
+    const name = Math.floor((index - this.wallets) / NAMES);
+    return this.account('nft_collection', name < 0 ? index % this.collections : this.collections + name);
+  }
+
+  /** False for items that belong to no collection. */
+  hasCollection(item: number): boolean {
+    return this.kindOf(item) !== 'plain' || this.indexInRole(item) % 11 !== 7;
+  }
+
+  kindOf(item: number): 'plain' | 'domain' | 'username' {
+    const index = this.indexInRole(item);
+    if (index < this.wallets) return 'plain';
+    return index < this.wallets + NAMES ? 'domain' : 'username';
+  }
+
+  /** The contract that offers an item: another one each `turn`. */
+  sale(item: number, turn: number): number {
+    return this.account('nft_sale', this.indexInRole(item) * SALES + turn);
+  }
+
+  itemOfSale(sale: number): number {
+    return this.account('nft_item', Math.floor(this.indexInRole(sale) / SALES));
+  }
+
+  /** The contract that sets sales and auctions up and gets a fee of them, which is none of the pools. */
+  get marketplace(): number {
+    return this.account('contract', this.contracts - 1);
+  }
+
+  /** Who gets royalties for an item: the owner of its collection. */
+  author(item: number): number {
+    return this.account('wallet', this.wallets - 1 - (this.indexInRole(this.collection(item)) % 8));
   }
 
   /** The first 32 bits of an account's address, which decide its shard. */
@@ -192,6 +246,8 @@ export class Accounts {
   private makeAddress(account: number): string {
     if (account === ELECTOR) return ELECTOR_ADDRESS;
     if (account === CONFIG) return CONFIG_ADDRESS;
+    const given = this.givenAddresses.get(this.entityOfAccount[account] ?? 0);
+    if (given !== undefined) return given;
     const head = this.prefix(account).toString(16).padStart(8, '0').toUpperCase();
     return `0:${head}${this.tails.hex(this.entityOfAccount[account] ?? 0).slice(8)}`;
   }

@@ -26,6 +26,20 @@ export const OPS = [
   'dex_deposit',
   'dex_withdraw',
   'dex_payout',
+  'nft_first_bid',
+  'nft_sale',
+  'nft_buy',
+  'nft_bid',
+  'nft_outbid',
+  'nft_payout',
+  'nft_update',
+  'nft_cancel',
+  'nft_finish',
+  'change_dns',
+  'fill_up',
+  'tele_start',
+  'tele_cancel',
+  'tele_ok',
 ] as const;
 
 export type Op = (typeof OPS)[number];
@@ -51,9 +65,12 @@ export interface MessageRow {
   readonly flags: number;
   readonly trace: number;
   readonly round: number;
-  /** What a token message moves: jettons, or nanotons that stay with an exchange. */
+  /** What a token message moves: jettons, or nanotons that stay with an exchange. Of an item, its price. */
   readonly amount: number;
-  /** Whom a token message names: the receiver of a transfer, or where its jettons come from; {@link NONE} if it names none. */
+  /**
+   * Whom a token message names: the receiver of a transfer, or where its jettons or its item come from; of a sale its
+   * item. {@link NONE} if it names none.
+   */
   readonly party: number;
 }
 

@@ -11,7 +11,6 @@ export const PURPOSES = [
   'jetton_mint',
   'jetton_burn',
   'jetton_swap',
-  'nft_mint',
   'nft_transfer',
   'call',
   'deploy',
@@ -20,6 +19,7 @@ export const PURPOSES = [
   'oddity',
   'dex_deposit',
   'dex_withdraw',
+  'nft_trade',
 ] as const;
 
 export type Purpose = (typeof PURPOSES)[number];
@@ -30,9 +30,9 @@ export interface TraceRow {
   readonly actor: number;
   /** The other party: a wallet, an item, a contract, a pool. */
   readonly partner: number;
-  /** Which of the actor's jettons. */
+  /** Which of the actor's jettons, or which of the contracts that offer an item. */
   readonly slot: number;
-  /** Units of a jetton; of an item its new owner, of a swap the pool that pays. */
+  /** Units of a jetton; of an item that is offered the price, nanotons; of a swap the pool that pays. */
   readonly amount: number;
 }
 
