@@ -106,7 +106,7 @@ export const commentIn = (decoded: string, meaning: string) =>
 export const digitsOf = (column: string, member: string) =>
   text(
     `The number ${column} as text, with every digit: for tools whose numbers have fewer. From ${member}.`,
-  ).generatedAlwaysAs(sql.raw(`"${column}"::text`));
+  ).generatedAlwaysAs(sql`${sql.identifier(column)}::text`);
 
 /** What happens if a row with the same key exists. */
 type Conflict<Column extends string> =
