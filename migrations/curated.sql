@@ -1066,11 +1066,11 @@ select t.account, coalesce(l.label, b.domain) as label, l.category, coalesce(s.i
   t.first_seen, t.last_seen, t.is_whole, t.deployed_at,
   (select m.source from ton.transactions x join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
     where x.account = t.account and x.utime = t.deployed_at and x.orig_status in ('nonexist', 'uninit') and x.end_status = 'active' order by x.lt limit 1) as deployed_by,
-  -- A range instead of `=`: the planner multiplies the odds of hash and time, would expect no message at all, and would
-  -- plan a query with many accounts around the cost of these look-ups.
-  (select m.source from ton.transactions x join ton.messages m on m.utime >= x.in_msg_utime and m.utime <= x.in_msg_utime and m.hash = x.in_msg_hash
-    where x.account = t.account and m.source is not null and m.value > 0 and m.bounced is not true
-      and x.bounce_type is distinct from 'ok' order by x.utime, x.lt limit 1) as first_funder,
+  -- A message that is not stored ends the search: it may have brought the first coins.
+  (select m.source from ton.transactions x left join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
+    where x.account = t.account and x.bounce_type is distinct from 'ok'
+      and (m.hash is null and x.in_msg_hash is not null or m.source is not null and m.value > 0 and m.bounced is not true)
+    order by x.utime, x.lt limit 1) as first_funder,
   t.transactions, t.aborted, t.active_days, etl.as_ton(ton.nano_to_ton(t.fees))::numeric(38,9) as fees
 from (
   select x.account, min(x.utime) as first_seen, max(x.utime) as last_seen, coalesce(bool_or(x.prev_trans_lt = 0), false) as is_whole,

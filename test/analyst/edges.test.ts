@@ -34,7 +34,7 @@ test.each([19, 30, 255])(
   },
 );
 
-test('account_activity does not take who deployed an account from a later deployment', async () => {
+test('account_activity takes who deployed or funded an account from no later message than the first', async () => {
   const [account = '', first = '', second = ''] = ['D1', 'D2', 'D3'].map((byte) => `0:${byte.repeat(32)}`);
   const deployment = (utime: string, hash: string, source?: string) => [
     `insert into transactions select (jsonb_populate_record(null::transactions, to_jsonb(t) || '${JSON.stringify(
@@ -55,7 +55,7 @@ test('account_activity does not take who deployed an account from a later deploy
     [{ deployed_by: first, first_funder: first }],
   );
   expect(await askAfter(store, [...deployment('2026-01-31T01:00Z', '1'), ...later], question)).toEqual([
-    { deployed_by: null, first_funder: second },
+    { deployed_by: null, first_funder: null },
   ]);
 });
 
