@@ -74,3 +74,22 @@ test('the planner expects as many accounts of account_activity as there are, and
   // One row is what the planner says of none.
   expect(rows(/"Node Type": "Nested Loop",[^{]*?"Plan Rows": (\d+)/)).toBeGreaterThan(1);
 });
+
+test('account_activity of a few accounts, joined as its comment says, reads the transactions of these alone', async () => {
+  const [{ comment } = {}] = await store.ask(
+    `select obj_description('account_activity'::regclass) as comment`,
+  );
+  const [, join] = /`(cross join lateral [^`]*)`/.exec(comment ?? '') ?? [];
+  const few = 'select account from transactions group by 1 order by count(*), 1 limit 3';
+  const [{ read } = {}] = await store.ask(
+    `select count(*) as read from transactions where account in (${few})`,
+  );
+  const question = `select a.transactions, t.account = a.account as same from (${few}) t ${join}`;
+  const rows = await store.ask(question);
+  expect(rows.map(({ same }) => same)).toEqual(['t', 't', 't']);
+  expect(rows.reduce((total, { transactions }) => total + Number(transactions), 0)).toBe(Number(read));
+  const plan = (await store.ask(`explain (costs off) ${question}`)).map((row) => row['QUERY PLAN']);
+  expect(
+    plan.filter((line) => /(?:Index Cond|Filter): \(account = [^ ]*\.account\)/.test(line ?? '')).length,
+  ).toBeGreaterThan(0);
+});
