@@ -884,7 +884,7 @@ from (
     max(x.cycle_start) over (partition by x.pool_address, x.validator_address order by x.utime, x.tx_lt) as cycle_start
   from ton.nominator_pool_events x) e
 group by e.pool_address, e.validator_address, e.cycle_start;
-comment on view ton.nominator_pool_cycles is 'Books of the validator''s own money in each nominator pool by validation cycle: opening + rewards - penalties + deposits - withdrawals = closing. Deposits and withdrawals belong to the cycle that was settled last before them.';
+comment on view ton.nominator_pool_cycles is 'Books of the validator''s own money in each nominator pool by validation cycle: opening + rewards - penalties + deposits - withdrawals = closing. Deposits and withdrawals belong to the cycle that was settled last before them. The money of nominators is in nominator_events.';
 comment on column ton.nominator_pool_cycles.pool_address is 'The pool whose books these are, raw form.';
 comment on column ton.nominator_pool_cycles.validator_address is 'The validator whose money in the pool it is, raw form.';
 comment on column ton.nominator_pool_cycles.cycle_start is 'Start of the validation cycle that was settled last, UTC; null before the first one that is stored.';

@@ -723,7 +723,7 @@ lateral (
   -- One row for each asset, for the same reason as in open_daily_legs.
   left join (select distinct on (p.asset) p.* from prices p) p1 on p1.asset = r.asset_1
   left join (select distinct on (p.asset) p.* from prices p) p2 on p2.asset = r.asset_2) x;
-comment on view ton.dex_pools is 'What each pool of a decentralized exchange traded on each day, UTC: one row for each pool and pair of assets. An account that trades many pairs, such as a vault whose pool is not known, has a row for each. Fees are not here: the source tells no fee of a pool or trade. What they leave to providers is in the growth of lp_price_ton from day to day.';
+comment on view ton.dex_pools is 'What each pool of a decentralized exchange traded on each day, UTC: one row for each pool and pair of assets. An account that trades many pairs, such as a vault whose pool is not known, has a row for each. Legs whose pool or asset is not known are not here: the volume of an exchange is that of dex_trades. Fees are not here: the source tells no fee of a pool or trade. What they leave to providers is in the growth of lp_price_ton from day to day.';
 comment on column ton.dex_pools.day is 'The day on which the pool traded, UTC: name it, and only that day is read.';
 comment on column ton.dex_pools.dex is 'The exchange of the pool, without its version.';
 comment on column ton.dex_pools.version is 'Version of the exchange of the pool; 1 if the source names none.';
@@ -1065,23 +1065,22 @@ create or replace view ton.account_activity as
 select t.account, coalesce(l.label, b.domain) as label, l.category, coalesce(s.interfaces, b.interfaces) as interfaces,
   t.first_seen, t.last_seen, t.is_whole, t.deployed_at,
   (select m.source from ton.transactions x join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
-    where x.account = t.account and x.orig_status in ('nonexist', 'uninit') and x.end_status = 'active' order by x.utime, x.lt limit 1) as deployed_by,
-  (select m.source from ton.transactions x join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
-    where x.account = t.account and m.source is not null and m.value > 0 and m.bounced is not true
-      and x.bounce_type is distinct from 'ok' order by x.utime, x.lt limit 1) as first_funder,
+    where x.account = t.account and x.utime = t.deployed_at and x.orig_status in ('nonexist', 'uninit') and x.end_status = 'active' order by x.lt limit 1) as deployed_by,
+  -- A message that is not stored ends the search: it may have brought the first coins.
+  (select m.source from ton.transactions x left join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
+    where x.account = t.account and x.bounce_type is distinct from 'ok'
+      and (m.hash is null and x.in_msg_hash is not null or m.source is not null and m.value > 0 and m.bounced is not true)
+    order by x.utime, x.lt limit 1) as first_funder,
   t.transactions, t.aborted, t.active_days, etl.as_ton(ton.nano_to_ton(t.fees))::numeric(38,9) as fees
 from (
   select x.account, min(x.utime) as first_seen, max(x.utime) as last_seen, coalesce(bool_or(x.prev_trans_lt = 0), false) as is_whole,
     min(x.utime) filter (where x.orig_status in ('nonexist', 'uninit') and x.end_status = 'active') as deployed_at, count(*) as transactions,
     count(*) filter (where x.aborted) as aborted, count(distinct date_trunc('day', x.utime, 'UTC')) as active_days, sum(x.total_fees) as fees
-  from ton.transactions x group by x.account
-  -- Always true, but the planner expects few rows of it. If it expected all accounts, the estimated cost of the look-ups
-  -- would start the JIT's optimizer.
-  having abs(count(*)) = count(*)) t
+  from ton.transactions x group by x.account) t
 left join etl.labels l on l.address = t.account
 left join ton.address_book b on b.address = t.account
 left join ton.account_states s on s.address = t.account;
-comment on view ton.account_activity is 'What each account did, as far as its transactions are stored: when it was seen, and how many transactions it had and what they cost. It also says when and by whom it was deployed and first given coins. Give one account, or expect all transactions to be read.';
+comment on view ton.account_activity is 'What each account did, as far as its transactions are stored: when it was seen, and how many transactions it had and what they cost. It also says when and by whom it was deployed and first given coins. Give one account, or expect all transactions to be read. For a few accounts of another table, join it as `cross join lateral (select * from account_activity a where a.account = t.account limit 1) a`.';
 comment on column ton.account_activity.account is 'The account that was active, raw form.';
 comment on column ton.account_activity.label is 'What to call the active account: its label in labels, else a domain that leads to it; null if neither is known.';
 comment on column ton.account_activity.category is 'What kind of account it is by its label; null if it has none.';

@@ -1498,19 +1498,18 @@ create or replace view ton.account_activity as
 select t.account, coalesce(l.label, b.domain) as label, l.category, coalesce(s.interfaces, b.interfaces) as interfaces,
   t.first_seen, t.last_seen, t.is_whole, t.deployed_at,
   (select m.source from ton.transactions x join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
-    where x.account = t.account and x.orig_status in ('nonexist', 'uninit') and x.end_status = 'active' order by x.utime, x.lt limit 1) as deployed_by,
-  (select m.source from ton.transactions x join ton.messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
-    where x.account = t.account and m.source is not null and m.value > 0 and m.bounced is not true
-      and x.bounce_type is distinct from 'ok' order by x.utime, x.lt limit 1) as first_funder,
+    where x.account = t.account and x.utime = t.deployed_at and x.orig_status in ('nonexist', 'uninit') and x.end_status = 'active' order by x.lt limit 1) as deployed_by,
+  -- A message that is not stored ends the search: it may have brought the first coins.
+  (select m.source from ton.transactions x left join etl.any_messages m on m.utime = x.in_msg_utime and m.hash = x.in_msg_hash
+    where x.account = t.account and x.bounce_type is distinct from 'ok'
+      and (m.hash is null and x.in_msg_hash is not null or m.source is not null and m.value > 0 and m.bounced is not true)
+    order by x.utime, x.lt limit 1) as first_funder,
   t.transactions, t.aborted, t.active_days, etl.as_ton(ton.nano_to_ton(t.fees)) as fees
 from (
   select x.account, min(x.utime) as first_seen, max(x.utime) as last_seen, coalesce(bool_or(x.prev_trans_lt = 0), false) as is_whole,
     min(x.utime) filter (where x.orig_status in ('nonexist', 'uninit') and x.end_status = 'active') as deployed_at, count(*) as transactions,
     count(*) filter (where x.aborted) as aborted, count(distinct date_trunc('day', x.utime, 'UTC')) as active_days, sum(x.total_fees) as fees
-  from ton.transactions x group by x.account
-  -- Always true, but the planner expects few rows of it. If it expected all accounts, the estimated cost of the look-ups
-  -- would start the JIT's optimizer.
-  having abs(count(*)) = count(*)) t
+  from ton.transactions x group by x.account) t
 left join etl.labels l on l.address = t.account
 left join etl.any_address_book b on b.address = t.account
 left join etl.any_account_states s on s.address = t.account;

@@ -33,3 +33,63 @@ test.each([19, 30, 255])(
     if (decimals > 40) expect(sums?.['prices']).toBe('0');
   },
 );
+
+test('account_activity takes who deployed or funded an account from no later message than the first', async () => {
+  const [account = '', first = '', second = ''] = ['D1', 'D2', 'D3'].map((byte) => `0:${byte.repeat(32)}`);
+  const deployment = (utime: string, hash: string, source?: string) => [
+    `insert into transactions select (jsonb_populate_record(null::transactions, to_jsonb(t) || '${JSON.stringify(
+      {
+        ...{ utime, hash, account, lt: hash, orig_status: 'uninit', end_status: 'active', bounce_type: null },
+        ...{ in_msg_hash: `message ${hash}`, in_msg_utime: utime },
+      },
+    )}')).* from (select * from transactions limit 1) t`,
+    ...(source === undefined
+      ? []
+      : [
+          `insert into messages (utime, hash, source, value) values ('${utime}', 'message ${hash}', '${source}', 1)`,
+        ]),
+  ];
+  const later = deployment('2026-01-31T02:00Z', '2', second);
+  const question = `select deployed_by, first_funder from account_activity where account = '${account}'`;
+  expect(await askAfter(store, [...deployment('2026-01-31T01:00Z', '1', first), ...later], question)).toEqual(
+    [{ deployed_by: first, first_funder: first }],
+  );
+  expect(await askAfter(store, [...deployment('2026-01-31T01:00Z', '1'), ...later], question)).toEqual([
+    { deployed_by: null, first_funder: null },
+  ]);
+});
+
+test('the planner expects as many accounts of account_activity as there are, and that look-ups find a message', async () => {
+  const busy = `delete from transactions where account not in (
+    select account from transactions group by 1 order by count(*) desc, 1 limit 20)`;
+  const [plan] = await askAfter(
+    store,
+    [busy, 'analyze transactions, messages'],
+    'explain (format json) select account, first_funder from account_activity',
+  );
+  const rows = (pattern: RegExp) => Number(pattern.exec(String(plan?.['QUERY PLAN']))?.[1]);
+  const guessed = rows(/"Plan Rows": (\d+)/);
+  expect(guessed).toBeGreaterThan(10);
+  expect(guessed).toBeLessThan(40);
+  // One row is what the planner says of none.
+  expect(rows(/"Node Type": "Nested Loop",[^{]*?"Plan Rows": (\d+)/)).toBeGreaterThan(1);
+});
+
+test('account_activity of a few accounts, joined as its comment says, reads the transactions of these alone', async () => {
+  const [{ comment } = {}] = await store.ask(
+    `select obj_description('account_activity'::regclass) as comment`,
+  );
+  const [, join] = /`(cross join lateral [^`]*)`/.exec(comment ?? '') ?? [];
+  const few = 'select account from transactions group by 1 order by count(*), 1 limit 3';
+  const [{ read } = {}] = await store.ask(
+    `select count(*) as read from transactions where account in (${few})`,
+  );
+  const question = `select a.transactions, t.account = a.account as same from (${few}) t ${join}`;
+  const rows = await store.ask(question);
+  expect(rows.map(({ same }) => same)).toEqual(['t', 't', 't']);
+  expect(rows.reduce((total, { transactions }) => total + Number(transactions), 0)).toBe(Number(read));
+  const plan = (await store.ask(`explain (costs off) ${question}`)).map((row) => row['QUERY PLAN']);
+  expect(
+    plan.filter((line) => /(?:Index Cond|Filter): \(account = [^ ]*\.account\)/.test(line ?? '')).length,
+  ).toBeGreaterThan(0);
+});
