@@ -783,7 +783,7 @@ from (
   union all
   -- Domains and user names sell themselves, without a transfer: of those alone no owner before a contract is named.
   select a.asset, a.destination, a.utime, a.end_lt, 'sale', a.source, a.trace_id
-  from ton.actions a where a.type in ('dns_purchase', 'nft_transfer') and a.amount is not null and a.details->>'real_old_owner' is null and a.success is not false
+  from ton.actions a where a.type in ('dns_purchase', 'nft_transfer') and a.amount is not null and (a.details->>'real_old_owner') is null and a.success is not false
 ) h
 left join ton.nft_items i on i.address = h.nft_address and h.kind = 'mint'
 window w as (partition by h.nft_address order by h.utime, h.lt);

@@ -355,7 +355,7 @@ from (
   select m.nft_address, m.owner, m.utime, m.end_lt, 'mint', null, m.trace_id from delta.etl.mints m where not m.is_aborted and not m.is_first_bid
   union all
   select a.asset, a.destination, a.utime, a.end_lt, 'sale', a.source, a.trace_id
-  from delta.ton.actions a where a.type in ('dns_purchase', 'nft_transfer') and a.amount is not null and json_extract_scalar(a.details, '$.real_old_owner') is null and coalesce(a.success, true)
+  from delta.ton.actions a where a.type in ('dns_purchase', 'nft_transfer') and a.amount is not null and (json_extract_scalar(a.details, '$.real_old_owner')) is null and coalesce(a.success, true)
 ) h
 left join delta.ton.nft_items i on i.address = h.nft_address and h.kind = 'mint'
 window w as (partition by h.nft_address order by h.utime, h.lt);

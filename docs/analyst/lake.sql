@@ -883,7 +883,7 @@ from (
   union all
   -- Domains and user names sell themselves, without a transfer: of those alone no owner before a contract is named.
   select a.asset, a.destination, a.utime, a.end_lt, 'sale', a.source, a.trace_id
-  from ton.actions a where a.type in ('dns_purchase', 'nft_transfer') and a.amount is not null and a.details->>'real_old_owner' is null and a.success is not false
+  from ton.actions a where a.type in ('dns_purchase', 'nft_transfer') and a.amount is not null and (a.details->>'real_old_owner') is null and a.success is not false
 ) h
 left join etl.any_nft_items i on i.address = h.nft_address and h.kind = 'mint'
 window w as (partition by h.nft_address order by h.utime, h.lt);
@@ -1433,7 +1433,7 @@ from (
   from ton.nft_transfers t
   union all
   select a.utime, k.type, coalesce(k.sale_type, case s.type when 'getgems_sale' then 'sale' when 'getgems_auction' then 'auction' end,
-      case when k.type = 'sale' and a.details->>'real_old_owner' is null then 'auction' end), a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
+      case when k.type = 'sale' and (a.details->>'real_old_owner') is null then 'auction' end), a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
     case when k.type = 'sale' then etl.raw_address(coalesce(a.details->>'real_old_owner', a.details->>'old_owner')) end,
     case when k.type = 'sale' then etl.raw_address(a.details->>'new_owner') when k.type in ('bid', 'outbid') then null
       else a.source end,
@@ -1441,7 +1441,7 @@ from (
     case when k.type in ('listing', 'price change', 'bid', 'outbid', 'sale') then a.amount
       when k.type = 'auction end' then nullif(etl.to_numeric(s.details->>'last_bid'), 0) end,
     coalesce(etl.raw_address(coalesce(a.details->>'sale_address', a.details->>'auction_address', a.details->>'auction', a.details->>'sale_contract')), c.address,
-      case when k.type = 'sale' and a.details->>'real_old_owner' is null then a.asset end),
+      case when k.type = 'sale' and (a.details->>'real_old_owner') is null then a.asset end),
     a.details->>'marketplace', etl.raw_address(a.details->>'marketplace_address'),
     coalesce(etl.to_numeric(a.details->>'marketplace_fee'), case when k.type = 'sale' then
       a.amount - etl.to_numeric(a.details->>'payout_amount') - coalesce(r.royalty, case when c.address is null or s.address is not null then 0 end) end),
