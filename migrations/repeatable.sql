@@ -477,7 +477,7 @@ comment on column etl.stored_shard_blocks.utime is 'Block time, UTC, of the stor
 
 create or replace view ton.masterchain_lag as
 select n.taken_at, n.seqno as node_seqno, i.seqno as index_seqno, n.seqno - i.seqno as blocks_behind, i.head_utime,
-  i.taken_at - i.head_utime as index_age
+  extract(epoch from i.taken_at - i.head_utime)::numeric(38,6) as index_age_seconds
 from ton.masterchain_heads n
 cross join lateral (
   select * from ton.masterchain_heads i
@@ -490,4 +490,4 @@ comment on column ton.masterchain_lag.node_seqno is 'Newest masterchain block of
 comment on column ton.masterchain_lag.index_seqno is 'Newest masterchain block of the index, asked right after.';
 comment on column ton.masterchain_lag.blocks_behind is 'Masterchain blocks by which the index lags; below zero if it was asked later than the nodes.';
 comment on column ton.masterchain_lag.head_utime is 'Block time, UTC, of the newest block of the index.';
-comment on column ton.masterchain_lag.index_age is 'How old the newest block of the index was when it was asked.';
+comment on column ton.masterchain_lag.index_age_seconds is 'How old the newest block of the index was when it was asked, seconds.';
