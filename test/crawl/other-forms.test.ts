@@ -175,7 +175,6 @@ thorough('every table has rows to compare, except those whose source lags or has
   expect(empty.sort()).toEqual([
     'complaint_votes',
     'cycle_validators',
-    'dns_auctions',
     'election_participants',
     'nominator_events',
     'nominator_pool_events',

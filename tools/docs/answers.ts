@@ -215,5 +215,5 @@ export const answers: Readonly<Record<string, Answer>> = {
 };
 
 const ACCOUNT = '0:03027D71E3A7DA841E92E9863470F03115B8E3534533944807C95ED0E2A3639A';
-const TRACE = '9VfP5ltwqm+uQrjslPRwC0a+j95FryiXX/sccH3x9QQ=';
+const TRACE = 'HQBxH8LBGFaqzXPaVvB0ZCr1I77ZzcwSkl02miXhLJo=';
 const JETTON = parseAddress('EQD1oABJeQ1jq4ogH2xYJGgKSbvHCh7xElB_T2YL7ePEibxr');

@@ -236,8 +236,9 @@ function unreachedBlocks(session: Session, stretch: Range, around: BlocksAround)
 }
 
 /**
- * Links that no chain has. The parent lies in another workchain, or is not the block before. Or its shard is neither
- * the child's own nor one that was split or merged into it. Also links of blocks that are not stored.
+ * Links that no chain has. The parent lies in another workchain, or is not the block before: of a shard that was merged,
+ * not its last one. Or its shard is neither the child's own nor one that was split or merged into it. Also links of
+ * blocks that are not stored.
  */
 function unfitLinks(session: Session, stretch: Range): Promise<Finding[]> {
   const [child, parent] = [prefix(sql`p.shard`), prefix(sql`p.parent_shard`)];
@@ -250,7 +251,9 @@ function unfitLinks(session: Session, stretch: Range): Promise<Finding[]> {
       where (p.parent_workchain <> p.workchain or p.parent_seqno >= p.seqno
         or case when p.parent_shard = p.shard then p.parent_seqno <> p.seqno - 1
           when length(${parent}) = length(${child}) - 1 then not starts_with(${child}, ${parent}) or p.parent_seqno <> p.seqno - 1
-          else length(${parent}) <> length(${child}) + 1 or not starts_with(${parent}, ${child}) end)
+          else length(${parent}) <> length(${child}) + 1 or not starts_with(${parent}, ${child}) or exists (
+            select 1 from ton.blocks b where b.workchain = p.parent_workchain and b.shard = p.parent_shard
+              and b.seqno > p.parent_seqno and b.seqno < p.seqno and ${during('b', stretch)}) end)
       union all
       select 'stray_link', 'surplus', ${blockKeyOf('p')}, ${secondOf('p')}
       from ${linksWithin(stretch)}
