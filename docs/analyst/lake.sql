@@ -973,7 +973,7 @@ cross join lateral (
       coalesce(a.details->'dex_incoming_transfer'->>'source_jetton_wallet', a.details->'dex_incoming_transfer'->>'destination_jetton_wallet') as given_wallet,
       coalesce(a.details->>'asset_out', a.details->'dex_outgoing_transfer'->>'asset', a.details->'peer_swaps'->(-1)->>'asset_out') as got,
       coalesce(a.details->'dex_outgoing_transfer'->>'source_jetton_wallet', a.details->'dex_outgoing_transfer'->>'destination_jetton_wallet') as got_wallet
-    -- As no two actions are alike, the planner does not keep each one's result under its JSON, which takes as long as to read it.
+    -- With the action named, the planner expects no two results alike. Otherwise it caches each under its JSON, which takes as long as to read it.
     from unnest(a.hops) as u (leg) where a.action_id <> '') h) x
 left join ton.ton_proxies t on t.address = x.taken
 left join ton.ton_proxies s on s.address = x.sold
@@ -1433,7 +1433,7 @@ from (
   from ton.nft_transfers t
   union all
   select a.utime, k.type, coalesce(k.sale_type, case s.type when 'getgems_sale' then 'sale' when 'getgems_auction' then 'auction' end,
-      case when k.type = 'sale' and (a.details->>'real_old_owner') is null then 'auction' end), a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
+      case when c.sells_itself then 'auction' end), a.asset, a.details->>'nft_item_index', etl.raw_address(a.details->>'nft_collection'),
     case when k.type = 'sale' then etl.raw_address(coalesce(a.details->>'real_old_owner', a.details->>'old_owner')) end,
     case when k.type = 'sale' then etl.raw_address(a.details->>'new_owner') when k.type in ('bid', 'outbid') then null
       else a.source end,
@@ -1441,7 +1441,7 @@ from (
     case when k.type in ('listing', 'price change', 'bid', 'outbid', 'sale') then a.amount
       when k.type = 'auction end' then nullif(etl.to_numeric(s.details->>'last_bid'), 0) end,
     coalesce(etl.raw_address(coalesce(a.details->>'sale_address', a.details->>'auction_address', a.details->>'auction', a.details->>'sale_contract')), c.address,
-      case when k.type = 'sale' and (a.details->>'real_old_owner') is null then a.asset end),
+      case when c.sells_itself then a.asset end),
     a.details->>'marketplace', etl.raw_address(a.details->>'marketplace_address'),
     coalesce(etl.to_numeric(a.details->>'marketplace_fee'), case when k.type = 'sale' then
       a.amount - etl.to_numeric(a.details->>'payout_amount') - coalesce(r.royalty, case when c.address is null or s.address is not null then 0 end) end),
@@ -1458,13 +1458,14 @@ from (
   -- A contract that sells an item owns it until then, unless it is the item itself, and the source tells the fees of some sales by it alone.
   cross join lateral (
     select case when k.type = 'auction end' then etl.raw_address(a.details->>'auction_address')
-      when k.type = 'sale' and (a.details->>'old_owner') <> (a.details->>'real_old_owner') then etl.raw_address(a.details->>'old_owner') end as address) c
+      when k.type = 'sale' and (a.details->>'old_owner') <> (a.details->>'real_old_owner') then etl.raw_address(a.details->>'old_owner') end as address,
+      k.type = 'sale' and (a.details->>'real_old_owner') is null as sells_itself) c
   left join etl.any_nft_sales s on s.address = c.address
   cross join lateral (
     select coalesce(etl.to_numeric(a.details->>'royalty_amount'), case when k.type = 'sale' then coalesce(etl.to_numeric(s.details->>'royalty_amount'),
       -- The contract drops what is less than a nanoton.
       etl.rounded(floor(a.amount * etl.to_numeric(s.details->>'royalty_fee_factor') / nullif(etl.to_numeric(s.details->>'royalty_fee_base'), 0)))) end) as royalty) r
-  -- Only of sales is there a price. User names are sold so, and what the source does not see paid for.
+  -- A transfer has a price only if it is a sale: of a user name, or of an item whose payment the source does not see.
   where a.type <> 'nft_transfer' or a.amount is not null
   union all
   select m.utime, 'mint', null, m.nft_address, m.nft_index, m.collection_address, null, m.owner, null, null, null,
