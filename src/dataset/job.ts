@@ -10,11 +10,12 @@ import {
   isObject,
   NOTHING,
   readRecord,
+  timeOfRow,
   type Extra,
 } from './declaration/record.ts';
 import { isViewOf, rawOf } from './bytes/view.ts';
 import type { Joins, Paginator, Params, Position, WholeSecondsPaginator } from './paginators/paginator.ts';
-import { ALWAYS, DAY, readSeconds, spanOfSecond, type Range } from '../range.ts';
+import { ALWAYS, DAY, formatTime, readSeconds, spanOfSecond, type Range } from '../range.ts';
 
 interface JobSpec<Cursor, Rec, T extends Tables> {
   /** One line: what the dataset is. */
@@ -162,8 +163,7 @@ export interface Job extends Omit<JobSpec<unknown, unknown, Tables>, 'rows' | 'j
   readonly maturitySeconds?: number;
   readonly replacesRows: boolean;
   /**
-   * Reads the records of a response. Views were checked as bytes and are accepted; other records are parsed
-   * with their schema.
+   * Reads the records of a response. Views were checked as bytes; other records are parsed with their schema.
    */
   read(records: readonly unknown[]): RecordsReading;
 }
@@ -193,19 +193,23 @@ function readAll<Cursor, Rec, T extends Tables>(
     const reading = one.isTaken
       ? ({ ok: true, record: one.canonical, extra: NOTHING } as const)
       : readRecord(spec.record, one);
-    if (reading.ok && misplaced.has(index)) rejected.push({ position, span, ...MISPLACED, raw: rawOf(raw) });
-    else if (reading.ok) {
-      const { record, extra } = reading;
-      const put = putOnce((put) => {
-        spec.rows(record, extra, put);
-      });
-      accepted.push(new RecordWithRows(spec.tables, { position, index, extra, put }));
-    } else rejected.push({ position, span, path: reading.path, reason: reading.reason, raw });
+    if (!reading.ok) {
+      rejected.push({ position, span, path: reading.path, reason: reading.reason, raw });
+      continue;
+    }
+    const { extra } = reading;
+    const { rows, last } = rowsOf(spec, reading);
+    const refusal = misplaced.has(index) ? MISPLACED : last > formatTime(position.utime) ? LATE : undefined;
+    if (refusal !== undefined) rejected.push({ position, span, ...refusal, raw: rawOf(raw) });
+    else accepted.push(new RecordWithRows(spec.tables, rows, { position, index, extra }));
   }
   return { positions, accepted, rejected, ...(joins !== undefined && { joins }) };
 }
 
 const MISPLACED = { path: 'shard', reason: 'does not follow from the blocks before it' };
+
+/** The row may need a partition in the future, which retention would drop last. */
+const LATE = { path: 'utime', reason: 'a row of this record is dated after the record itself' };
 
 /** A raw record, and its form for the schema. A view already has that form. */
 type SchemaForm<Rec> =
@@ -218,20 +222,20 @@ function toSchemaForm<Rec>(schema: ZodType<Rec>, raw: unknown): SchemaForm<Rec> 
     : { isTaken: false, raw, canonical: canonicalOf(schema, raw) };
 }
 
-/** Rows are requested twice: to find a late one, and to write them. They are computed the first time. */
-function putOnce(rows: (put: Put) => void): (put: Put) => void {
-  let kept: Parameters<Put>[] | undefined;
-  return (put) => {
-    if (kept === undefined) {
-      const first: Parameters<Put>[] = [];
-      rows((rowLayout, record, given, extra) => first.push([rowLayout, record, given, extra]));
-      kept = first;
-    }
-    for (const [rowLayout, record, given, extra] of kept) put(rowLayout, record, given, extra);
-  };
+/** The rows of a record, and the latest of their block times. */
+function rowsOf<Cursor, Rec, T extends Tables>(
+  spec: JobSpec<Cursor, Rec, T>,
+  { record, extra }: { readonly record: Rec; readonly extra: Extra },
+) {
+  const rows: Parameters<Put>[] = [];
+  let last = '';
+  spec.rows(record, extra, (...row: Parameters<Put>) => {
+    rows.push(row);
+    const time = timeOfRow(row[0], row[1], row[2]) ?? '';
+    if (time > last) last = time;
+  });
+  return { rows, last };
 }
-
-type AcceptedFacts = Pick<AcceptedRecord, 'position' | 'index' | 'extra' | 'put'>;
 
 /** `rows` is a getter of the class: an object with a getter of its own takes a microsecond and a kilobyte to create. */
 class RecordWithRows implements AcceptedRecord {
@@ -241,11 +245,17 @@ class RecordWithRows implements AcceptedRecord {
   readonly put: (put: Put) => void;
   private readonly tables: Tables;
 
-  constructor(tables: Tables, { position, extra, index, put }: AcceptedFacts) {
+  constructor(
+    tables: Tables,
+    rows: readonly Parameters<Put>[],
+    { position, extra, index }: Pick<AcceptedRecord, 'position' | 'extra' | 'index'>,
+  ) {
     this.position = position;
     this.extra = extra;
     this.index = index;
-    this.put = put;
+    this.put = (put) => {
+      for (const [rowLayout, record, given, rest] of rows) put(rowLayout, record, given, rest);
+    };
     this.tables = tables;
   }
 

@@ -5,7 +5,6 @@ import * as z from 'zod';
 import { parseJson } from '../../src/api/read-response.ts';
 import { fillRange } from '../../src/crawl/streams/read-leases.ts';
 import { loadJobs } from '../../src/dataset/load-jobs.ts';
-import { readRecords } from '../../src/crawl/streams/page.ts';
 import { EtlError } from '../../src/errors.ts';
 import { startSimulator } from '../support/simulator/simulator.ts';
 import { withBelievingLimits } from '../support/believing-limits.ts';
@@ -35,7 +34,7 @@ describe('a record with arbitrary values', () => {
       fc.assert(
         fc.property(harm, (changes) => {
           const raws = [parseJson(harmed(text, changes)), parseJson(text)];
-          const { accepted, rejected } = readRecords(job, raws);
+          const { accepted, rejected } = job.read(raws);
           expect(accepted.length + rejected.length).toBe(2);
           for (const { path, reason } of rejected) expect(`${path} ${reason}`.length).toBeGreaterThan(3);
           for (const { rows } of accepted) expectWritable(job.tables, rows);

@@ -12,7 +12,7 @@ import transactions from '../../jobs/transactions.ts';
 import validatorComplaints from '../../jobs/validator_complaints.ts';
 import validatorEvents from '../../jobs/validator_events.ts';
 import { parseJson, echoOf, listOf } from '../../src/api/read-response.ts';
-import { contentOf, inside, readBody, readRecords, type Content } from '../../src/crawl/streams/page.ts';
+import { contentOf, inside, readBody, type Content } from '../../src/crawl/streams/page.ts';
 import { readList } from '../../src/dataset/bytes/read-list.ts';
 import { RecordView } from '../../src/dataset/bytes/view.ts';
 import type { Job, RecordsReading } from '../../src/dataset/job.ts';
@@ -175,7 +175,7 @@ function bytesOf(lines: readonly Lines[]): [table: string, lines: string][] {
 }
 
 function carefully(job: Job, body: Buffer): { reading: RecordsReading; written: ReturnType<typeof bytesOf> } {
-  const reading = readRecords(job, (parseJson(body.toString()) as Record<string, unknown[]>)[job.list]!);
+  const reading = job.read((parseJson(body.toString()) as Record<string, unknown[]>)[job.list]!);
   const lines = Object.entries(job.tables).map(([name, table]) =>
     linesOfRows(
       table,
@@ -190,7 +190,7 @@ const ALWAYS = { from: 0, to: 2 ** 41 };
 /** What a page shows and has to write, from a body that is parsed as a whole. */
 function parsed(job: Job, body: Buffer) {
   const json = parseJson(body.toString());
-  const reading = readRecords(job, listOf(job.list)(json));
+  const reading = job.read(listOf(job.list)(json));
   const content = contentOf(job.tables, inside([reading], ALWAYS), { compared: false });
   const { positions, joins } = reading;
   return { positions, joins, echo: echoOf(json), ...shown(content) };

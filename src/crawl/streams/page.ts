@@ -6,19 +6,12 @@ import { type RecordsReading, type Job, type Rejected, scopeOf } from '../../dat
 import type { Params, Step } from '../../dataset/paginators/paginator.ts';
 import type { Stream, Refusal } from '../../ledger/stored-coverage.ts';
 import { BadResponseError } from '../../errors.ts';
-import { type Range, formatTime, isInside, spanOfSecond } from '../../range.ts';
+import { type Range, isInside, spanOfSecond } from '../../range.ts';
 import type { NetworkWatch } from '../source-guard.ts';
 import type { SpanTrust, LtBounds } from '../request-bounds.ts';
 import { parseBody, parseJson, requireHoldable, echoOf, listOf } from '../../api/read-response.ts';
 import { readList } from '../../dataset/bytes/read-list.ts';
-import { rawOf } from '../../dataset/bytes/view.ts';
-import {
-  timeOfRow,
-  type Put,
-  type Tables,
-  surveyJson,
-  type Extra,
-} from '../../dataset/declaration/record.ts';
+import { type Tables, surveyJson, type Extra } from '../../dataset/declaration/record.ts';
 import { linesOfRecords, type Lines } from '../../write/lines.ts';
 import { type Again, type PageCommit, type PageLog, release } from '../../write/commit.ts';
 import type { Lease } from '../../ledger/leases.ts';
@@ -172,7 +165,7 @@ export async function readBody(job: Job, bytes: Buffer, turn: () => Promise<void
   await turn();
   const records = found?.records ?? [];
   const release = () => found?.release();
-  return { records, reading: readRecords(job, records), echo: echoOf(json), release };
+  return { records, reading: job.read(records), echo: echoOf(json), release };
 }
 
 /**
@@ -186,39 +179,6 @@ function parserOf(body: Buffer): (json: string) => unknown {
     left -= json.length;
     return parseJson(json);
   };
-}
-
-/**
- * Reads records of a stream by the job's rules. A record with a row that is dated after the record itself goes to
- * quarantine: the row may need a partition in the future, which retention would drop last.
- */
-export function readRecords(job: Job, records: readonly unknown[]): RecordsReading {
-  const reading = job.read(records);
-  const late = reading.accepted.filter(({ position, put }) => hasLateRow(position.utime, put));
-  if (late.length === 0) return reading;
-  return {
-    ...reading,
-    accepted: reading.accepted.filter((record) => !late.includes(record)),
-    rejected: [
-      ...reading.rejected,
-      ...late.map(({ position, index }) => ({
-        position,
-        span: spanOfSecond(position.utime),
-        path: 'utime',
-        reason: 'a row of this record is dated after the record itself',
-        raw: rawOf(records[index]),
-      })),
-    ],
-  };
-}
-
-function hasLateRow(utime: number, put: (put: Put) => void): boolean {
-  const own = formatTime(utime);
-  let isLate = false;
-  put((rowLayout, record, given) => {
-    isLate ||= (timeOfRow(rowLayout, record, given) ?? own) > own;
-  });
-  return isLate;
 }
 
 /** What one commit writes: the rows of one page, or of several. */
@@ -378,7 +338,7 @@ export async function retryRecord(
   { name, job }: Dataset,
   record: Quarantined,
 ): Promise<Pick<Rejected, 'path' | 'reason'> | undefined> {
-  const { accepted, rejected } = readRecords(job, [parseJson(record.raw)]);
+  const { accepted, rejected } = job.read([parseJson(record.raw)]);
   const [fitting] = accepted;
   if (fitting === undefined) return rejected[0] ?? { path: '', reason: 'does not fit its schema' };
   await release(database, partitions, {

@@ -177,6 +177,7 @@ function sampleDescription(flag: boolean): Json {
 
 export function sampleTransaction(changes: Json = {}, flag = true): Json {
   const now = 1_760_000_000 + int();
+  const sent = String(changes['now'] ?? now);
   return {
     account: address(),
     hash: hash(),
@@ -194,7 +195,7 @@ export function sampleTransaction(changes: Json = {}, flag = true): Json {
     description: sampleDescription(flag),
     block_ref: { workchain: 0, shard: '1000000000000000', seqno: int() },
     in_msg: sampleMessage(),
-    out_msgs: [sampleMessage({ created_at: String(now) }), sampleMessage({ created_at: String(now) })],
+    out_msgs: [sampleMessage({ created_at: sent }), sampleMessage({ created_at: sent })],
     account_state_before: sampleAccountState(),
     account_state_after: sampleAccountState(),
     emulated: flag,

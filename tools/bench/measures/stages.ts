@@ -1,7 +1,6 @@
 import { parseJson, listOf } from '../../../src/api/read-response.ts';
 import type { Job } from '../../../src/dataset/job.ts';
 import { loadJobs } from '../../../src/dataset/load-jobs.ts';
-import { readRecords } from '../../../src/crawl/streams/page.ts';
 import { readList } from '../../../src/dataset/bytes/read-list.ts';
 import { linesOfRecords } from '../../../src/write/lines.ts';
 import type { Range } from '../../../src/range.ts';
@@ -74,7 +73,7 @@ async function stagesOf(job: Job, bodies: readonly Buffer[]): Promise<Record<str
         readList({ bytes, list, record, parse: parseJson, turn: () => Promise.resolve() }),
       );
       const records = read?.records ?? [];
-      const { accepted } = await timed('records', () => readRecords(job, records));
+      const { accepted } = await timed('records', () => job.read(records));
       const lines = await timed('lines', () => linesOfRecords(job.tables, accepted));
       if (isCounted) rows += lines.reduce((sum, { count }) => sum + count, 0);
     }
