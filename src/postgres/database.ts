@@ -4,7 +4,13 @@ import { sql, type SQL } from 'drizzle-orm';
 import pg from 'pg';
 import * as z from 'zod';
 import { readMigrationFiles, type MigrationMeta } from 'drizzle-orm/migrator';
-import { codeOf, DatabaseError, DatabaseUnavailableError, WrongDatabaseError } from '../errors.ts';
+import {
+  codeOf,
+  DatabaseError,
+  DatabaseUnavailableError,
+  ServerChangedError,
+  WrongDatabaseError,
+} from '../errors.ts';
 import {
   streamAsText,
   type TextOptions,
@@ -16,7 +22,7 @@ import {
   lastRow,
   PINNED,
 } from './sql.ts';
-import { type ServerChoice, chooseServer, firstAnswer, connectionOf } from './servers.ts';
+import { chooseServer, firstAnswer, connectionOf } from './servers.ts';
 import { isNotTried, translate } from './translate.ts';
 import { packageRoot } from '../package.ts';
 import type { LockName } from '../locks.ts';
@@ -151,6 +157,56 @@ export interface Database extends Session {
   close(): Promise<void>;
 }
 
+/** Identifies a server: its cluster, and its timeline, which grows with each promotion. A standby's timeline is null. */
+const ServerRow = z.object({ system: z.string(), timeline: z.number().nullable() });
+
+type ServerFacts = z.infer<typeof ServerRow>;
+
+/** Columns that identify the server. Any role may query them. */
+const COLUMNS = `(select system_identifier::text from pg_control_system()) as system,
+  case when not pg_is_in_recovery()
+    then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline`;
+
+/** Used if the role may not call these functions. */
+const UNKNOWN = `'' as system, null as timeline`;
+
+/**
+ * The server that a run writes to. A promoted standby may lack what its primary has acknowledged, so what a run
+ * remembers may not be true there.
+ */
+function createIdentity() {
+  let isKnown = true;
+  let own: ServerFacts | undefined;
+  return {
+    columns: () => (isKnown ? COLUMNS : UNKNOWN),
+    giveUp: () => {
+      const wasKnown = isKnown;
+      isKnown = false;
+      return wasKnown;
+    },
+    /** Remembers the first server that answers, and compares every later answer with it. */
+    check: (row: unknown) => {
+      const seen = ServerRow.parse(row);
+      if (!isKnown) return;
+      own = { system: own?.system ?? seen.system, timeline: own?.timeline ?? seen.timeline };
+      requireSame(own, seen);
+    },
+  };
+}
+
+type Identity = ReturnType<typeof createIdentity>;
+
+function requireSame(own: ServerFacts, seen: ServerFacts): void {
+  if (own.system === seen.system && (seen.timeline ?? own.timeline) === own.timeline) return;
+  const difference =
+    own.system === seen.system
+      ? `its timeline is ${String(seen.timeline)} instead of ${String(own.timeline)}, because a standby was promoted`
+      : `its system identifier is ${seen.system} instead of ${own.system}`;
+  throw new ServerChangedError(`the database server changed: ${difference}`, {
+    hint: 'It may lack the last commits; these are read again from the API. If the old server still runs, stop it. Run `toncenter-etl verify` over the time of the failover.',
+  });
+}
+
 interface DatabaseOptions {
   readonly url: string;
   /** Shown in pg_stat_activity. */
@@ -168,7 +224,8 @@ export async function openDatabase({
   maxConnections = 8,
 }: DatabaseOptions): Promise<Database> {
   const connection = connectionOf(url);
-  const choice = chooseServer(connection);
+  const identity = createIdentity();
+  const choice = chooseServer(connection, identity);
   const pool = new pg.Pool({
     ...connection.login,
     Client: choice.Client,
@@ -189,18 +246,14 @@ export async function openDatabase({
   pool.on('connect', (client) => client.on('error', ignore));
   try {
     const version = await firstAnswer(pool, choice);
-    return assemble(pool, { label: connection.label, version }, choice.identity);
+    return assemble(pool, { label: connection.label, version }, identity);
   } catch (error) {
     await pool.end();
     throw translate(error);
   }
 }
 
-function assemble(
-  pool: pg.Pool,
-  facts: Pick<Database, 'label' | 'version'>,
-  identity: ServerChoice['identity'],
-): Database {
+function assemble(pool: pg.Pool, facts: Pick<Database, 'label' | 'version'>, identity: Identity): Database {
   return {
     ...facts,
     ...sessionOnPool(pool),
@@ -379,7 +432,7 @@ async function inTransaction<T>(client: pg.PoolClient, work: () => Promise<T>): 
  */
 async function begin(
   client: pg.PoolClient,
-  { identity, isSnapshot }: Pick<ServerChoice, 'identity'> & { readonly isSnapshot: boolean },
+  { identity, isSnapshot }: { readonly identity: Identity; readonly isSnapshot: boolean },
 ): Promise<z.infer<typeof Began>> {
   const level = isSnapshot ? 'repeatable read' : 'read committed';
   const limits = isSnapshot ? `${LIMITS}; ${WHOLE}` : LIMITS;

@@ -11,7 +11,6 @@ import {
   codeOf,
   DatabaseUnavailableError,
   messageOf,
-  ServerChangedError,
   toError,
   WrongDatabaseError,
 } from '../errors.ts';
@@ -82,60 +81,17 @@ function createTurns(servers: PostgresConnection['servers']) {
   };
 }
 
-/** Identifies a server: its cluster, and its timeline, which grows with each promotion. A standby's timeline is null. */
-const ServerRow = z.object({ system: z.string(), timeline: z.number().nullable() });
-
-type ServerFacts = z.infer<typeof ServerRow>;
-
-/** Columns that identify the server. Any role may query them. */
-const COLUMNS = `(select system_identifier::text from pg_control_system()) as system,
-  case when not pg_is_in_recovery()
-    then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline`;
-
-/** Used if the role may not call these functions. */
-const UNKNOWN = `'' as system, null as timeline`;
-
-/**
- * The server that a run writes to. A promoted standby may lack what its primary has acknowledged, so what a run
- * remembers may not be true there.
- */
-function createIdentity() {
-  let isKnown = true;
-  let own: ServerFacts | undefined;
-  return {
-    /** Columns of a select, for `check`. */
-    columns: () => (isKnown ? COLUMNS : UNKNOWN),
-    /**
-     * Called if the server does not answer the query: from then on nothing is compared. Returns false if that was known
-     * already.
-     */
-    giveUp: () => {
-      const wasKnown = isKnown;
-      isKnown = false;
-      return wasKnown;
-    },
-    /**
-     * Remembers the first server that answers, and compares every later answer with it.
-     * @throws ServerChangedError if it is another one
-     */
-    check: (row: unknown) => {
-      const seen = ServerRow.parse(row);
-      if (!isKnown) return;
-      own = { system: own?.system ?? seen.system, timeline: own?.timeline ?? seen.timeline };
-      requireSame(own, seen);
-    },
-  };
-}
-
-function requireSame(own: ServerFacts, seen: ServerFacts): void {
-  if (own.system === seen.system && (seen.timeline ?? own.timeline) === own.timeline) return;
-  const difference =
-    own.system === seen.system
-      ? `its timeline is ${String(seen.timeline)} instead of ${String(own.timeline)}, because a standby was promoted`
-      : `its system identifier is ${seen.system} instead of ${own.system}`;
-  throw new ServerChangedError(`the database server changed: ${difference}`, {
-    hint: 'It may lack the last commits; these are read again from the API. If the old server still runs, stop it. Run `toncenter-etl verify` over the time of the failover.',
-  });
+/** The server of before, as a new connection compares itself with it. */
+interface Identity {
+  /** Columns of a select, for `check`. */
+  readonly columns: () => string;
+  /**
+   * Called if the server does not answer the query: from then on nothing is compared. Returns false if that was known
+   * already.
+   */
+  readonly giveUp: () => boolean;
+  /** @throws ServerChangedError if the columns are those of another server */
+  readonly check: (row: unknown) => void;
 }
 
 const Answer = z.looseObject({ fit: z.boolean() });
@@ -144,7 +100,7 @@ const Answer = z.looseObject({ fit: z.boolean() });
 async function ask(
   client: pg.ClientBase,
   condition: string,
-  identity: ReturnType<typeof createIdentity>,
+  identity: Identity,
 ): Promise<z.infer<typeof Answer>> {
   try {
     return Answer.parse(
@@ -158,12 +114,11 @@ async function ask(
   }
 }
 
-export type ServerChoice = ReturnType<typeof chooseServer>;
+type ServerChoice = ReturnType<typeof chooseServer>;
 
 /** Chooses one of several servers: the first that answers. If it fails later, the next one is tried. */
-export function chooseServer({ servers, wants }: PostgresConnection) {
+export function chooseServer({ servers, wants }: PostgresConnection, identity: Identity) {
   const turns = createTurns(servers);
-  const identity = createIdentity();
   /** Moves on after a failed attempt, and returns the error to report. */
   const react = (error: Error, from: number): Error => {
     const code = codeOf(error) ?? error.message;
@@ -194,7 +149,6 @@ export function chooseServer({ servers, wants }: PostgresConnection) {
 
   const Client: new () => pg.Client = ChosenClient;
   return {
-    identity,
     /** The index of the chosen server in the list. */
     index: turns.index,
     /** For the pool: a client that connects to the chosen server. */

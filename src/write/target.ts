@@ -15,7 +15,6 @@ import {
 import { identifiers, texts, prerendered, insertInto, rangeParam, spanOfRow } from '../postgres/sql.ts';
 import { endStrayCopies } from '../ledger/leases.ts';
 import { factsOf, type TableFacts } from '../tables/describe.ts';
-import type { CopyColumn } from './copy-buffer.ts';
 import { secondOfTime, spanOfSecond, union, type Range, DAY, formatRange, formatTime } from '../range.ts';
 import type { Table } from '../dataset/declaration/record.ts';
 import { DatabaseConflictError, WrongDatabaseError } from '../errors.ts';
@@ -192,6 +191,12 @@ async function attach(session: Session, parent: string, span: Range): Promise<vo
     sql`alter table ton.${sql.identifier(parent)} attach partition ${tableNamed(name)} for values ${bounds}`,
   );
   await session.run(insertInto(partitions, { parent, span: rangeParam(span), name }));
+}
+
+/** A column that is written. In a `json` column a string is JSON, too, and is quoted; an `array` holds texts. */
+export interface CopyColumn {
+  readonly name: string;
+  readonly kind: 'text' | 'json' | 'array';
 }
 
 /** Facts about a table for statements, computed once. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toJson } from '../../src/write/copy-buffer.ts';
+import { toJson } from '../../src/write/lines.ts';
 import { SameJson } from '../../src/dataset/bytes/json-bytes.ts';
 import { runs } from '../support/thorough.ts';
 

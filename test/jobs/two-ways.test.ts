@@ -17,7 +17,7 @@ import { readList } from '../../src/dataset/bytes/read-list.ts';
 import { RecordView } from '../../src/dataset/bytes/view.ts';
 import type { Job, RecordsReading } from '../../src/dataset/job.ts';
 import { type Lines, linesOfRecords, linesOfRows } from '../../src/write/lines.ts';
-import { toJson } from '../../src/write/copy-buffer.ts';
+import { toJson } from '../../src/write/lines.ts';
 import { sampleBlock, sampleTransaction } from '../support/samples/sample-records.ts';
 import {
   sampleAction,

@@ -1,6 +1,7 @@
 import { LosslessNumber } from 'lossless-json';
 import { expect, test } from 'vitest';
-import { CopyBuffer, type CopyColumn } from '../../src/write/copy-buffer.ts';
+import { CopyBuffer } from '../../src/write/lines.ts';
+import type { CopyColumn } from '../../src/write/target.ts';
 
 const columns = [
   { name: 'a', kind: 'text' },
