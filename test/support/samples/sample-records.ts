@@ -177,7 +177,7 @@ function sampleDescription(flag: boolean): Json {
 
 export function sampleTransaction(changes: Json = {}, flag = true): Json {
   const now = 1_760_000_000 + int();
-  const sent = String(changes['now'] ?? now);
+  const sent = String(typeof changes['now'] === 'number' ? changes['now'] : now);
   return {
     account: address(),
     hash: hash(),
