@@ -256,6 +256,16 @@ describe('jobs/transactions', () => {
     expect(reading.rejected).toHaveLength(1);
     expect(reading.accepted).toHaveLength(1);
   });
+
+  it('refuses a transaction with a message that is dated after it, and keeps it as it came', () => {
+    const now = 1_760_000_000;
+    const sent = (created_at: number) =>
+      sampleTransaction({ now, out_msgs: [sampleMessage({ created_at: String(created_at) })] });
+    const late = sent(now + 1);
+    const { accepted, rejected } = job.read([sent(now), late, sent(now - 1)]);
+    expect(accepted.map(({ index }) => index)).toEqual([0, 2]);
+    expect(rejected).toMatchObject([{ path: 'utime', span: { from: now, to: now + 1 }, raw: late }]);
+  });
 });
 
 /** Members of the two oldest recordings that no server sends today. */
