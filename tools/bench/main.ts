@@ -20,21 +20,7 @@ import { measureWriting } from './measures/writing.ts';
 /*
  * Prints what the program costs, as JSON lines. Each is compared with the limit of the same run: on a machine
  * that others use, only ratios mean something. `--million` crawls a million transactions instead of 120,000.
- * A word measures something else instead:
- *
- *   questions   the questions of docs/analyst/questions.md, see page/page-questions.ts
- *   queries     those of an analyst over two years, see queries/main.ts
- *   network     the cost of commands in a large database, see at-scale/main.ts
- *   year        how soon a year of each report by day is there
- *   indexes     what other indexes would cost and bring, see indexes/main.ts
- *   verify      the cost of a proof
- *   lake        the cost of export and import next to a crawl
- *   sizing      the size of a month
- *   latency     how much of the allowed rate is used if the source is slow
- *   short       a short range compared with a script
- *   stages      the client's work on a page
- *   writing     only the commits
- *   crawl       only a crawl
+ * `MEASURES` lists what else can be measured, by a word.
  */
 
 const PAGES = 100;
@@ -185,21 +171,52 @@ async function withNetwork(
   }
 }
 
-if (process.argv[2] === 'queries') await import('./queries/main.ts');
-else if (process.argv[2] === 'questions') await measureQuestions();
-else if (process.argv[2] === 'network') await import('./at-scale/main.ts');
-else if (process.argv[2] === 'indexes') await import('./indexes/main.ts');
-else if (process.argv[2] === 'latency') await measureLatencies(tell, process.argv.slice(3));
-else if (process.argv[2] === 'lake') await measureLake(tell, network);
-else if (process.argv[2] === 'year') await measureYear(tell);
-else if (process.argv[2] === 'sizing') await measureSizing(tell);
-else if (process.argv[2] === 'stages') await measureStages(tell);
-else if (process.argv[2] === 'verify') await withServer(measureVerification);
-else if (process.argv[2] === 'writing') await withNetwork((api, server) => measureWriting(tell, api, server));
-else if (process.argv[2] === 'crawl')
-  await withNetwork(async (api, server, span) => {
-    for (let round = 1; round <= ROUNDS; round += 1)
-      await measureCrawl(api, server, { limit: 1, span, name: `crawl${round}` });
-  });
-else if (process.argv[2] === 'short') await withServer((server) => measureShortRange(tell, server));
-else await measureAll();
+interface Measure {
+  readonly title: string;
+  readonly run: () => Promise<unknown>;
+}
+
+const MEASURES: Readonly<Record<string, Measure>> = {
+  all: {
+    title: 'what a change may cost: commits, indexes, a crawl, a proof, a short range',
+    run: measureAll,
+  },
+  questions: { title: 'the questions of docs/analyst/questions.md', run: measureQuestions },
+  queries: { title: 'those of an analyst over two years', run: () => import('./queries/main.ts') },
+  network: { title: 'the cost of commands in a large database', run: () => import('./at-scale/main.ts') },
+  year: { title: 'how soon a year of each report by day is there', run: () => measureYear(tell) },
+  indexes: {
+    title: 'what other indexes would cost and bring',
+    run: () => import('./indexes/main.ts'),
+  },
+  verify: { title: 'the cost of a proof', run: () => withServer(measureVerification) },
+  lake: { title: 'the cost of export and import next to a crawl', run: () => measureLake(tell, network) },
+  sizing: { title: 'the size of a month', run: () => measureSizing(tell) },
+  latency: {
+    title: 'how much of the allowed rate is used if the source is slow',
+    run: () => measureLatencies(tell, process.argv.slice(3)),
+  },
+  short: {
+    title: 'a short range compared with a script',
+    run: () => withServer((server) => measureShortRange(tell, server)),
+  },
+  stages: { title: "the client's work on a page", run: () => measureStages(tell) },
+  writing: {
+    title: 'only the commits',
+    run: () => withNetwork((api, server) => measureWriting(tell, api, server)),
+  },
+  crawl: { title: 'only a crawl', run: () => withNetwork(measureCrawls) },
+};
+
+async function measureCrawls(api: string, server: BenchServer, span: Range): Promise<void> {
+  for (let round = 1; round <= ROUNDS; round += 1)
+    await measureCrawl(api, server, { limit: 1, span, name: `crawl${round}` });
+}
+
+const [first = 'all'] = process.argv.slice(2);
+const measure = MEASURES[first.startsWith('--') ? 'all' : first];
+if (measure === undefined || process.argv.includes('--help')) {
+  console.log('npm run bench -- [WORD] [OPTIONS], default: all');
+  for (const [word, { title }] of Object.entries(MEASURES)) console.log(`  ${word.padEnd(10)} ${title}`);
+  process.exitCode = measure === undefined ? 2 : 0;
+} else await measure.run();
