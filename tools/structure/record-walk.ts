@@ -8,11 +8,11 @@ import pg from 'pg';
  * Loaded before the program (`node --import`): writes the files that a process passes, as JSON, to
  * WALK_OUTPUT.
  *
- *   page   files with a function that was called between the response that WALK_PATH names and the commit of its
- *          rows, and those that wait for that commit
- *   stack  files on the stack of the first commit of rows, from the command on; stacks cross awaits
+ *   called  files with a function that was called until the first commit of rows: since the response that WALK_PATH
+ *           names, or, if it is empty, since the process began
+ *   stack   files on the stack of that commit, from the command on; stacks cross awaits
  *
- * V8's counts of calls are read at the two borders, which sets them to zero. So calls while modules load are
+ * V8's counts of calls are read at the two borders, which sets them to zero. So calls before the response are
  * left out, and types have no calls.
  */
 
@@ -96,9 +96,9 @@ function stackOfFiles(): string[] {
 function record(): void {
   recorded = true;
   const stack = [...new Set([...stackOfFiles(), ...started])];
-  const page = path === '' ? [] : [...new Set([...takeCalled(), ...stack])];
+  const called = takeCalled();
   // A process that waits for the file finds all of it.
-  fs.writeFileSync(`${output}.part`, JSON.stringify({ page, stack }));
+  fs.writeFileSync(`${output}.part`, JSON.stringify({ called, stack }));
   fs.renameSync(`${output}.part`, output);
 }
 

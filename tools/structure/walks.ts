@@ -18,12 +18,13 @@ import type { Measure } from './measures.ts';
 import type { Tree } from './tree.ts';
 
 const FROM = '2026-01-01';
+const LOSE_ROW = 'delete from ton.transactions where lt = (select max(lt) from ton.transactions)';
 const RECORDER = 'tools/structure/record-walk.ts';
 
 /**
- * Counts the files that one page of transactions passes, from its response to the commit after its COPY, and
- * those that `sync` passes, from the command to its first commit. It runs the program, unbundled, on a
- * simulated network and the database of `environment`.
+ * Counts the files that one page of transactions passes, from its response to the commit after its COPY, those that
+ * `sync` passes, from the command to its first commit, and those that a repair passes and a backfill does not. It runs
+ * the program, unbundled, on a simulated network and the database of `environment`.
  */
 export async function measureWalks(
   root: string,
@@ -68,13 +69,33 @@ async function walk(directory: string, environment: Readonly<Record<string, stri
       ETL_SINCE: FROM,
       ETL_DATASETS: 'transactions',
     };
-    const run = (args: readonly string[], path: string) =>
+    const run = (args: readonly string[], path = '') =>
       record(directory, { args: [program, ...args], settings: { ...environment, ...settings }, path });
-    const range = ['--from', `${FROM}T00:10:00Z`, '--to', `${FROM}T00:10:10Z`];
-    const page = await run(['backfill', ...range, '--only', 'transactions'], '/api/v3/transactions');
-    const sync = await run(['sync'], '');
+    const command = (...args: string[]) =>
+      runToEnd(directory, [program, ...args], { ...environment, ...settings });
+    const range = (minute: number) => {
+      const at = `${FROM}T00:${minute}`;
+      return ['--from', `${at}:00Z`, '--to', `${at}:10Z`, '--only', 'transactions'];
+    };
+    // What else runs meanwhile, such as a look for the next lease, differs from page to page.
+    const pages = [];
+    for (const minute of [10, 20, 30])
+      pages.push(await run(['backfill', ...range(minute)], '/api/v3/transactions'));
+    const backfill = await run(['backfill', ...range(40)]);
+    // A row is lost, so that there is something to repair.
+    await command('backfill', ...range(50));
+    await command('sql', '--write', LOSE_ROW);
+    const repair = await run(['verify', ...range(50), '--deep', '100%', '--repair']);
+    const sync = await run(['sync']);
     return [
-      counted('files a page passes, response to COPY', page.page),
+      counted(
+        'files a page passes, response to COPY',
+        pages.map(({ called, stack }) => [...new Set([...called, ...stack])]).reduce(common),
+      ),
+      counted(
+        'files that only verify --deep --repair passes',
+        repair.called.filter((file) => !backfill.called.includes(file)),
+      ),
       counted('files from sync to its first commit', sync.stack),
     ];
   } finally {
@@ -95,6 +116,9 @@ function addressIn(output: Readable): Promise<string> {
   });
 }
 
+const common = (one: readonly string[], other: readonly string[]) =>
+  one.filter((file) => other.includes(file));
+
 function counted(name: string, names: readonly string[]): Measure {
   if (names.length === 0) throw new Error(`Nothing was recorded of the ${name}`);
   return { name, value: names.length, names };
@@ -109,32 +133,41 @@ interface Run {
 
 /** The file that `record-walk.ts` writes. */
 interface Walk {
-  readonly page: readonly string[];
+  readonly called: readonly string[];
   readonly stack: readonly string[];
 }
 
 /** Runs a command until its walk is recorded. */
 async function record(directory: string, { args, settings, path }: Run): Promise<Walk> {
-  const output = join(directory, `${args[1] ?? ''}.json`);
-  const env = {
-    ...variables(),
-    ETL_DATA_DIR: join(directory, 'data'),
-    ETL_LISTEN: 'off',
-    ...settings,
-    WALK_OUTPUT: output,
-    WALK_PATH: path,
-  };
+  const output = join(directory, 'walk.json');
+  rmSync(output, { force: true });
   const recorder = join(directory, RECORDER.replace(/\.ts$/, '.js'));
-  const child = execFile(process.execPath, ['--import', recorder, ...args], { env, cwd: directory });
-  const ended = once(child, 'exit');
+  const recording = { ...settings, WALK_OUTPUT: output, WALK_PATH: path };
+  const child = start(directory, ['--import', recorder, ...args], recording);
+  while (!existsSync(output) && child.process.exitCode === null) await setTimeout(100);
+  child.process.kill('SIGTERM');
+  const { printed } = await child.ended;
+  if (!existsSync(output)) throw new Error(`\`${args[1] ?? ''}\` ended before its commit: ${printed}`);
+  return JSON.parse(readFileSync(output, 'utf8')) as Walk;
+}
+
+async function runToEnd(
+  directory: string,
+  args: readonly string[],
+  settings: Run['settings'],
+): Promise<void> {
+  const { code, printed } = await start(directory, args, settings).ended;
+  if (code !== 0) throw new Error(`\`${args.slice(1).join(' ')}\` ended with ${String(code)}: ${printed}`);
+}
+
+function start(directory: string, args: readonly string[], settings: Run['settings']) {
+  const env = { ...variables(), ETL_DATA_DIR: join(directory, 'data'), ETL_LISTEN: 'off', ...settings };
+  const child = execFile(process.execPath, args, { env, cwd: directory });
   let printed = '';
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (chunk) => (printed += String(chunk)));
-  while (!existsSync(output) && child.exitCode === null) await setTimeout(100);
-  child.kill('SIGTERM');
-  await ended;
-  if (!existsSync(output)) throw new Error(`\`${args[1] ?? ''}\` ended before its commit: ${printed}`);
-  return JSON.parse(readFileSync(output, 'utf8')) as Walk;
+  const ended = once(child, 'exit').then(([code]) => ({ code: code as number | null, printed }));
+  return { process: child, ended };
 }
 
 function variables(): Record<string, string> {
