@@ -122,7 +122,7 @@ export interface Scopes {
   readonly seenIn: { readonly dataset: string; readonly column: string };
 }
 
-/** A record that fits its schema. */
+/** A record whose rows are written. */
 export interface AcceptedRecord {
   readonly position: Position;
   readonly extra: Extra;
@@ -134,7 +134,10 @@ export interface AcceptedRecord {
   readonly rows: Rows;
 }
 
-/** A record that its schema refuses: kept whole, with the path and the reason. */
+/**
+ * A record that goes to quarantine: kept whole, with the path and the reason. Its schema refuses it, it does not follow
+ * from the records before it, or one of its rows is dated after it.
+ */
 export interface Rejected {
   readonly position: Position;
   /** The seconds in which it may be: its own, or those between its neighbors if its own cannot be read. */
@@ -208,7 +211,7 @@ function readAll<Cursor, Rec, T extends Tables>(
 
 const MISPLACED = { path: 'shard', reason: 'does not follow from the blocks before it' };
 
-/** The row may need a partition in the future, which retention would drop last. */
+/** A row in the future would need a partition there, which retention would drop last. */
 const LATE = { path: 'utime', reason: 'a row of this record is dated after the record itself' };
 
 /** A raw record, and its form for the schema. A view already has that form. */

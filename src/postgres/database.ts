@@ -184,7 +184,10 @@ function createIdentity() {
       isKnown = false;
       return wasKnown;
     },
-    /** Remembers the first server that answers, and compares every later answer with it. */
+    /**
+     * Remembers the first server that answers, and compares every later answer with it.
+     * @throws ServerChangedError if it is another one
+     */
     check: (row: unknown) => {
       const seen = ServerRow.parse(row);
       if (!isKnown) return;

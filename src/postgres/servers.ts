@@ -81,7 +81,7 @@ function createTurns(servers: PostgresConnection['servers']) {
   };
 }
 
-/** The server of before, as a new connection compares itself with it. */
+/** The identity of the server that earlier connections reached. A new connection is compared with it. */
 interface Identity {
   /** Columns of a select, for `check`. */
   readonly columns: () => string;

@@ -1,3 +1,4 @@
+import { stringify } from 'lossless-json';
 import type { AcceptedRecord } from '../dataset/job.ts';
 import {
   type Tables,
@@ -21,7 +22,6 @@ import {
   targetOf,
   type Target,
 } from './target.ts';
-import { stringify } from 'lossless-json';
 import {
   compile,
   type Layout,
@@ -451,7 +451,6 @@ const TAB = 9;
 const NEWLINE = 10;
 const BACKSLASH = 92;
 const LETTER_N = 78;
-const ESCAPED = /[\\\t\n\r]/;
 
 /**
  * Lines in the text format of Postgres' COPY, as bytes, in one buffer that is reused for every page. Each value is
@@ -592,6 +591,7 @@ export class CopyBuffer {
 /** Shared by all pages, because it is filled and emptied synchronously. */
 const out = new CopyBuffer();
 
+const ESCAPED = /[\\\t\n\r]/;
 const EACH_SPECIAL = /[\\\t\n\r]/g;
 const ESCAPES: Readonly<Record<string, string>> = { '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 

@@ -41,12 +41,16 @@ test('if lanes are short, the more urgent request goes first, and the tail never
     api.seen.slice(LANES_OF_TWO).map(({ url }) => new URL(url, 'http://x').searchParams.get('priority'));
   // Each answer lets one request go. Requests over several connections may arrive in any order.
   const order = ['tail', 'repair', 'backfill', 'refresh'];
-  for (const answered of order.keys()) {
-    if (answered > 0) held.shift()?.();
-    await expect.poll(late).toEqual(order.slice(0, answered + 1));
+  try {
+    for (const answered of order.keys()) {
+      if (answered > 0) held.shift()?.();
+      await expect.poll(late, { timeout: 20_000 }).toEqual(order.slice(0, answered + 1));
+    }
+  } finally {
+    api.answer(json({}));
+    for (const release of held) release();
+    await Promise.all(all);
   }
-  for (const release of held) release();
-  await Promise.all(all);
 });
 
 test('no more requests are in flight than the target, plus some for those that wait', async () => {

@@ -16,8 +16,7 @@ import { contentOf, inside, readBody, type Content } from '../../src/crawl/strea
 import { readList } from '../../src/dataset/bytes/read-list.ts';
 import { RecordView } from '../../src/dataset/bytes/view.ts';
 import type { Job, RecordsReading } from '../../src/dataset/job.ts';
-import { type Lines, linesOfRecords, linesOfRows } from '../../src/write/lines.ts';
-import { toJson } from '../../src/write/lines.ts';
+import { type Lines, linesOfRecords, linesOfRows, toJson } from '../../src/write/lines.ts';
 import { sampleBlock, sampleTransaction } from '../support/samples/sample-records.ts';
 import {
   sampleAction,

@@ -176,37 +176,39 @@ interface Measure {
   readonly run: () => Promise<unknown>;
 }
 
-const MEASURES: Readonly<Record<string, Measure>> = {
-  all: {
-    title: 'what a change may cost: commits, indexes, a crawl, a proof, a short range',
-    run: measureAll,
-  },
-  questions: { title: 'the questions of docs/analyst/questions.md', run: measureQuestions },
-  queries: { title: 'those of an analyst over two years', run: () => import('./queries/main.ts') },
-  network: { title: 'the cost of commands in a large database', run: () => import('./at-scale/main.ts') },
-  year: { title: 'how soon a year of each report by day is there', run: () => measureYear(tell) },
-  indexes: {
-    title: 'what other indexes would cost and bring',
-    run: () => import('./indexes/main.ts'),
-  },
-  verify: { title: 'the cost of a proof', run: () => withServer(measureVerification) },
-  lake: { title: 'the cost of export and import next to a crawl', run: () => measureLake(tell, network) },
-  sizing: { title: 'the size of a month', run: () => measureSizing(tell) },
-  latency: {
-    title: 'how much of the allowed rate is used if the source is slow',
-    run: () => measureLatencies(tell, process.argv.slice(3)),
-  },
-  short: {
-    title: 'a short range compared with a script',
-    run: () => withServer((server) => measureShortRange(tell, server)),
-  },
-  stages: { title: "the client's work on a page", run: () => measureStages(tell) },
-  writing: {
-    title: 'only the commits',
-    run: () => withNetwork((api, server) => measureWriting(tell, api, server)),
-  },
-  crawl: { title: 'only a crawl', run: () => withNetwork(measureCrawls) },
-};
+const MEASURES = new Map<string, Measure>(
+  Object.entries({
+    all: {
+      title: 'what a change may cost: commits, indexes, a crawl, a proof, a short range',
+      run: measureAll,
+    },
+    questions: { title: 'the questions of docs/analyst/questions.md', run: measureQuestions },
+    queries: { title: 'the questions of an analyst over two years', run: () => import('./queries/main.ts') },
+    network: { title: 'the cost of commands in a large database', run: () => import('./at-scale/main.ts') },
+    year: { title: 'how soon a year of each report by day is there', run: () => measureYear(tell) },
+    indexes: {
+      title: 'what other indexes would cost and bring',
+      run: () => import('./indexes/main.ts'),
+    },
+    verify: { title: 'the cost of a proof', run: () => withServer(measureVerification) },
+    lake: { title: 'the cost of export and import next to a crawl', run: () => measureLake(tell, network) },
+    sizing: { title: 'the size of a month', run: () => measureSizing(tell) },
+    latency: {
+      title: 'how much of the allowed rate is used if the source is slow',
+      run: () => measureLatencies(tell, process.argv.slice(3)),
+    },
+    short: {
+      title: 'a short range compared with a script',
+      run: () => withServer((server) => measureShortRange(tell, server)),
+    },
+    stages: { title: "the client's work on a page", run: () => measureStages(tell) },
+    writing: {
+      title: 'only the commits',
+      run: () => withNetwork((api, server) => measureWriting(tell, api, server)),
+    },
+    crawl: { title: 'only a crawl', run: () => withNetwork(measureCrawls) },
+  }),
+);
 
 async function measureCrawls(api: string, server: BenchServer, span: Range): Promise<void> {
   for (let round = 1; round <= ROUNDS; round += 1)
@@ -214,9 +216,9 @@ async function measureCrawls(api: string, server: BenchServer, span: Range): Pro
 }
 
 const [first = 'all'] = process.argv.slice(2);
-const measure = MEASURES[first.startsWith('--') ? 'all' : first];
+const measure = MEASURES.get(first.startsWith('--') ? 'all' : first);
 if (measure === undefined || process.argv.includes('--help')) {
   console.log('npm run bench -- [WORD] [OPTIONS], default: all');
-  for (const [word, { title }] of Object.entries(MEASURES)) console.log(`  ${word.padEnd(10)} ${title}`);
+  for (const [word, { title }] of MEASURES) console.log(`  ${word.padEnd(10)} ${title}`);
   process.exitCode = measure === undefined ? 2 : 0;
 } else await measure.run();

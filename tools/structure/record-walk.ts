@@ -57,7 +57,7 @@ function ours(urls: readonly string[]): string[] {
 let isOpen = false;
 subscribe('undici:request:trailers', (message) => {
   const { request } = message as { request: { path: string } };
-  if (path === '' || !request.path.startsWith(path)) return;
+  if (isOpen || path === '' || !request.path.startsWith(path)) return;
   takeCalled();
   isOpen = true;
 });
