@@ -122,7 +122,7 @@ export interface Scopes {
   readonly seenIn: { readonly dataset: string; readonly column: string };
 }
 
-/** A record whose rows are written. */
+/** A record that does not go to quarantine. */
 export interface AcceptedRecord {
   readonly position: Position;
   readonly extra: Extra;

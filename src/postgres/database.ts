@@ -22,7 +22,7 @@ import {
   lastRow,
   PINNED,
 } from './sql.ts';
-import { chooseServer, firstAnswer, connectionOf } from './servers.ts';
+import { chooseServer, firstAnswer, connectionOf, type Identity } from './servers.ts';
 import { isNotTried, translate } from './translate.ts';
 import { packageRoot } from '../package.ts';
 import type { LockName } from '../locks.ts';
@@ -174,7 +174,7 @@ const UNKNOWN = `'' as system, null as timeline`;
  * The server that a run writes to. A promoted standby may lack what its primary has acknowledged, so what a run
  * remembers may not be true there.
  */
-function createIdentity() {
+function createIdentity(): Identity {
   let isKnown = true;
   let own: ServerFacts | undefined;
   return {
@@ -184,11 +184,7 @@ function createIdentity() {
       isKnown = false;
       return wasKnown;
     },
-    /**
-     * Remembers the first server that answers, and compares every later answer with it.
-     * @throws ServerChangedError if it is another one
-     */
-    check: (row: unknown) => {
+    check: (row) => {
       const seen = ServerRow.parse(row);
       if (!isKnown) return;
       own = { system: own?.system ?? seen.system, timeline: own?.timeline ?? seen.timeline };
@@ -196,8 +192,6 @@ function createIdentity() {
     },
   };
 }
-
-type Identity = ReturnType<typeof createIdentity>;
 
 function requireSame(own: ServerFacts, seen: ServerFacts): void {
   if (own.system === seen.system && (seen.timeline ?? own.timeline) === own.timeline) return;

@@ -82,7 +82,7 @@ function createTurns(servers: PostgresConnection['servers']) {
 }
 
 /** The identity of the server that earlier connections reached. A new connection is compared with it. */
-interface Identity {
+export interface Identity {
   /** Columns of a select, for `check`. */
   readonly columns: () => string;
   /**
@@ -90,7 +90,10 @@ interface Identity {
    * already.
    */
   readonly giveUp: () => boolean;
-  /** @throws ServerChangedError if the columns are those of another server */
+  /**
+   * Remembers the first server that answers, and compares every later answer with it.
+   * @throws ServerChangedError if it is another one
+   */
   readonly check: (row: unknown) => void;
 }
 

@@ -33,6 +33,7 @@ import {
   wordsOf,
   type BodyPage,
 } from '../dataset/bytes/view.ts';
+import { BACKSLASH } from '../dataset/bytes/json-bytes.ts';
 import { layoutOf, find } from '../dataset/bytes/read-list.ts';
 import { formatTime, type Range } from '../range.ts';
 
@@ -449,7 +450,6 @@ const BRIEF = 48;
 const WORD = 4;
 const TAB = 9;
 const NEWLINE = 10;
-const BACKSLASH = 92;
 const LETTER_N = 78;
 
 /**

@@ -64,15 +64,15 @@ async function walk(directory: string, environment: Readonly<Record<string, stri
   try {
     const url = await addressIn(simulator.stdout);
     const settings = {
+      ...environment,
       TONCENTER_NETWORK: url,
       TONCENTER_RPS: '50',
       ETL_SINCE: FROM,
       ETL_DATASETS: 'transactions',
     };
     const run = (args: readonly string[], path = '') =>
-      record(directory, { args: [program, ...args], settings: { ...environment, ...settings }, path });
-    const command = (...args: string[]) =>
-      runToEnd(directory, [program, ...args], { ...environment, ...settings });
+      record(directory, { args: [program, ...args], settings, path });
+    const command = (...args: string[]) => runToEnd(directory, [program, ...args], settings);
     const range = (minute: number) => {
       const at = `${FROM}T00:${minute}`;
       return ['--from', `${at}:00Z`, '--to', `${at}:10Z`, '--only', 'transactions'];
