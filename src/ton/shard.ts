@@ -18,6 +18,8 @@ const DECIMAL = /^-?\d{1,20}$/;
  * splits its shards as far as the longer one.
  */
 export function readShard(word: string | number | bigint): string | undefined {
+  // Most words: the shard of every masterchain block.
+  if (word === MASTERCHAIN_SHARD) return word;
   const text = String(word);
   const digits = HEX.exec(text)?.[1];
   const hex = typeof word === 'string' && digits !== undefined ? BigInt(`0x${digits}`) : undefined;
