@@ -210,13 +210,13 @@ export type CopyPieces = Iterable<string | Buffer> | AsyncIterable<Buffer>;
  */
 class CopyIn extends pg.Query {
   private readonly pieces: CopyPieces;
-  private readonly ended = new AbortController();
+  private ended: AbortController | undefined;
   private failure: unknown;
 
   constructor(text: string, pieces: CopyPieces, done: (error: unknown, rows: number) => void) {
     // If there are several statements, the driver returns an array of results, though its types do not say so.
     super(text, undefined, (error, results: unknown) => {
-      this.ended.abort();
+      this.ended?.abort();
       done(this.failure ?? error, error == null ? rowsOf([results].flat().at(-1)) : 0);
     });
     this.pieces = pieces;
@@ -248,7 +248,7 @@ class CopyIn extends pg.Query {
 
   /** Applies backpressure: waits when the socket's buffer is full. */
   private async sendAsMade(connection: pg.Connection, pieces: AsyncIterable<Buffer>): Promise<void> {
-    const { signal } = this.ended;
+    const { signal } = (this.ended = new AbortController());
     try {
       for await (const piece of pieces) {
         if (signal.aborted) return;
