@@ -14,6 +14,7 @@ import {
 import { floorOfDataset } from '../ledger/stored-settings.ts';
 import { type Database, type Session, writeTransaction, oneRow, oneValue } from '../postgres/database.ts';
 import {
+  answersOf,
   bare,
   excluded,
   insertInto,
@@ -202,46 +203,46 @@ const { dataset, scope, pass, covered, verified } = coverage;
 
 /** Seconds of a table into which rows are written. */
 interface WrittenSeconds {
-  readonly target: Pick<Target, 'name' | 'facts'>;
+  readonly target: Target;
   readonly seconds: readonly Range[];
 }
 
-/** Notes the seconds into which a transaction may write. It must hold the locks of `lockTables`. */
-export async function noteWrites(session: Session, written: readonly WrittenSeconds[]): Promise<void> {
-  const noted = inStreams(written);
-  if (noted.length === 0) return;
-  await session.run(sql`
-    insert into ${writes} (${bare(writes.table_name, writes.seconds)})
-    select name, seconds::int8multirange from ${asRecords(noted)}`);
-}
-
-/** Names of the tables that have verified or sealed seconds among these. */
-export async function checkedAmong(
+/**
+ * Locks the tables that a transaction writes, and notes the seconds into which it may write.
+ * @returns the names of the tables in which some of these seconds are verified or sealed
+ */
+export async function announceWrites(
   session: Session,
   written: readonly WrittenSeconds[],
 ): Promise<ReadonlySet<string>> {
-  const noted = inStreams(written);
+  const targets = written.map(({ target }) => target);
+  const [, checked] = await answersOf([lockTables(session, targets, 'shared'), noteWrites(session, written)]);
+  return checked;
+}
+
+async function noteWrites(
+  session: Session,
+  written: readonly WrittenSeconds[],
+): Promise<ReadonlySet<string>> {
+  const noted = written.filter(({ target, seconds }) => target.facts.partitioned && seconds.length > 0);
   if (noted.length === 0) return new Set();
+  const given = noted.map(({ target, seconds }) => ({
+    name: target.name,
+    seconds: toMultirangeText(seconds),
+  }));
   const rows = await session.rows(
     sql`
-      select name from ${asRecords(noted)}, lateral (select seconds::int8multirange as spans) n
+      with given as (
+        select name, seconds::int8multirange as spans
+        from json_to_recordset(${JSON.stringify(given)}::json) as g (name text, seconds text)),
+      noted as (
+        insert into ${writes} (${bare(writes.table_name, writes.seconds)}) select name, spans from given)
+      select name from given n
       where exists (select from ${coverage} where ${isChecked})
         or exists (select from ${sealed} where ${sealed.table_name} = name and ${sealed.seconds} && n.spans)`,
     z.object({ name: z.string() }),
   );
   return new Set(rows.map(({ name }) => name));
-}
-
-function inStreams(written: readonly WrittenSeconds[]): WrittenSeconds[] {
-  return written.filter(({ target, seconds }) => target.facts.partitioned && seconds.length > 0);
-}
-
-function asRecords(written: readonly WrittenSeconds[]): SQL {
-  const given = written.map(({ target, seconds }) => ({
-    name: target.name,
-    seconds: toMultirangeText(seconds),
-  }));
-  return sql`json_to_recordset(${JSON.stringify(given)}::json) as g (name text, seconds text)`;
 }
 
 /** Seconds of a table's rows that were written or removed. */

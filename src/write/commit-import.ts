@@ -21,13 +21,12 @@ import {
   tableNamed,
   type Partitions,
   byRank,
-  lockTables,
   targetOf,
   type Target,
 } from './target.ts';
 import { isCurrent, deleteSuperseded, type Staged } from './insert.ts';
 import { secondOfRow } from './seals.ts';
-import { noteWrites, Seconds, secondsOf, unverify } from './certificates.ts';
+import { announceWrites, Seconds, secondsOf, unverify } from './certificates.ts';
 import type { Table } from '../dataset/declaration/record.ts';
 
 /** Rows of a table in the text format of COPY, in the order of `columnsToImport`. */
@@ -80,7 +79,8 @@ export async function commitImport(
     load: async (session) => {
       const staged: Staged[] = [];
       for (const { table, pieces } of rows) staged.push(await stage(session, targetOf(table), pieces()));
-      return { staged: staged.toSorted((a, b) => byRank(a.target, b.target)) };
+      staged.sort((a, b) => byRank(a.target, b.target));
+      return { staged, checked: await announceWrites(session, staged), copied: [] };
     },
     hold: () => Promise.resolve(),
     finish: (session) => coverImported(session, imported),
@@ -181,14 +181,13 @@ async function fill(
   }
   await session.run(sql`select set_config('maintenance_work_mem', ${INDEX_MEMORY}, true)`);
   for (const { target, name } of apart) await buildIndexes(session, target, tableNamed(name));
-  await lockTables(
+  await announceWrites(
     session,
-    apart.map(({ target }) => target),
-    'shared',
+    apart.map(({ target }) => ({ target, seconds: [period] })),
   );
   let rows = 0;
   for (const { target, name } of apart) {
-    rows += await take(session, target, { table: tableNamed(name), period });
+    rows += await take(session, target, tableNamed(name));
     await attachFilled(session, target.name, { period, name });
   }
   for (const one of imported) await coverImported(session, one);
@@ -218,11 +217,7 @@ async function buildIndexes(session: Session, { name }: Target, table: SQL): Pro
 }
 
 /** Handles the rows like a page's commit does in `insert.ts`. Returns their number. */
-async function take(
-  session: OpenTransaction,
-  target: Target,
-  { table, period }: { readonly table: SQL; readonly period: Range },
-): Promise<number> {
+async function take(session: OpenTransaction, target: Target, table: SQL): Promise<number> {
   if (target.facts.supersedes !== undefined) {
     const gone = await deleteSuperseded(session, { ...target, staging: { ...target.staging, name: table } });
     await unverify(session, [gone]);
@@ -233,7 +228,6 @@ async function take(
     sql`select count(*) as rows, (${secondsOf(table)}) as seconds from ${table}`,
     Seconds.extend({ rows: z.coerce.number() }),
   );
-  await noteWrites(session, [{ target, seconds: [period] }]);
   await unverify(session, [{ target, seconds: left.seconds }]);
   return left.rows;
 }

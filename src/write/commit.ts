@@ -1,5 +1,5 @@
 import type { Rows, Tables, Extra } from '../dataset/declaration/record.ts';
-import { formatTime, spanOfSecond, toMultirangeText, type Range, union, without } from '../range.ts';
+import { formatTime, spanOfSecond, type Range, union, without } from '../range.ts';
 import {
   addCoverage,
   subtractCoverage,
@@ -20,12 +20,10 @@ import { answersOf, insertInto, rangeParam } from '../postgres/sql.ts';
 import { type Database, type Session, type OpenTransaction, writeTransaction } from '../postgres/database.ts';
 import { differingSeconds, type ReadRange } from './compare-rows.ts';
 import {
-  copyDirect,
-  splitOffNew,
   insertStaged,
-  secondsOfLines,
-  stageRows,
+  loadRows,
   type InsertOptions,
+  type Loaded,
   type Staged,
   hasQuarantined,
   type CommittedRecords,
@@ -41,8 +39,8 @@ import {
   endStrayCopies,
 } from '../ledger/leases.ts';
 import { DatabaseUnavailableError, NotNewError } from '../errors.ts';
-import { type Partitions, byRank, lockTables } from './target.ts';
-import { withdrawVerified, checkedAmong, noteWrites, unverify, type Changed } from './certificates.ts';
+import { type Partitions, byRank } from './target.ts';
+import { withdrawVerified } from './certificates.ts';
 import { readFloors } from '../ledger/stored-settings.ts';
 import { pages } from '../tables/etl/pages.ts';
 import { CONFLICT, retry, type RetryContext } from '../clock.ts';
@@ -52,7 +50,7 @@ import { CONFLICT, retry, type RetryContext } from '../clock.ts';
  */
 interface RowCommit<Held> {
   /** Sends the rows to the server. This takes longest, so it must hold hardly any locks. */
-  readonly load: (session: OpenTransaction) => Promise<LoadedRows>;
+  readonly load: (session: OpenTransaction) => Promise<Loaded>;
   /** Runs before the statements that write staged rows. If it throws, nothing is written. */
   readonly hold: (session: OpenTransaction, staged: readonly Staged[]) => Promise<Held>;
   readonly options?: InsertOptions;
@@ -60,12 +58,6 @@ interface RowCommit<Held> {
   readonly records?: CommittedRecords;
   /** Writes what the rows complete: coverage or a cursor, and the log. */
   readonly finish: (session: OpenTransaction, held: Held) => Promise<unknown>;
-}
-
-interface LoadedRows {
-  readonly staged: readonly Staged[];
-  /** Seconds into which rows were copied directly, for tables in which some of them were verified or sealed. */
-  readonly copied?: readonly Changed[];
 }
 
 /**
@@ -76,13 +68,12 @@ interface LoadedRows {
 export function commitRows<Held>(database: Database, commit: RowCommit<Held>): Promise<number> {
   const { records } = commit;
   return writeTransaction(database, async (session) => {
-    const { staged, copied = [] } = await commit.load(session);
+    const loaded = await commit.load(session);
     const [held, written, isAnyQuarantined] = await answersOf([
-      commit.hold(session, staged),
-      insertStaged(session, staged, commit.options),
+      commit.hold(session, loaded.staged),
+      insertStaged(session, loaded, commit.options),
       records === undefined ? Promise.resolve(false) : hasQuarantined(session, records.stream),
     ]);
-    await unverify(session, copied);
     if (records !== undefined) await writeAnomalies(session, records, isAnyQuarantined);
     await commit.finish(session, held);
     return written;
@@ -201,14 +192,9 @@ function writePage(database: Database, byTable: readonly Lines[], commit: PageCo
   const { lease, done, overwrite, pages } = commit;
   const replaced = commit.replace && done?.outcome === 'covered' ? done.span : undefined;
   return commitRows(database, {
-    load: async (session) => {
+    load: (session) => {
       const isWhole = replaced !== undefined || commit.again !== undefined;
-      const { direct, others } = splitOffNew(byTable, commit.newAfter, lease);
-      const [copied, staged] = await answersOf([
-        writeDirect(session, byTable, { direct, lease }),
-        stageRows(session, others, { isWhole }),
-      ]);
-      return { copied, staged };
+      return loadRows(session, byTable, { newAfter: commit.newAfter, lease, isWhole });
     },
     // The lease is locked after all data was sent: if this process freezes while it sends, the lease is not locked.
     hold: async (session, staged) => {
@@ -227,29 +213,6 @@ function writePage(database: Database, byTable: readonly Lines[], commit: PageCo
         done === undefined ? Promise.resolve() : coverOrRefuse(session, commit, done, changed),
       ]),
   });
-}
-
-/**
- * Copies new rows into their tables. All tables are locked first, in the common order.
- * @returns the written seconds, for each table in which some of them were verified or sealed
- */
-async function writeDirect(
-  session: Session,
-  byTable: readonly Lines[],
-  { direct, lease }: { readonly direct: readonly Lines[]; readonly lease: Lease },
-): Promise<Changed[]> {
-  if (direct.length === 0) return [];
-  const written = direct.map((lines) => ({ target: lines.target, seconds: secondsOfLines(lines) }));
-  const targets = byTable.map(({ target }) => target);
-  const [, , checked] = await answersOf([
-    lockTables(session, targets, 'shared'),
-    noteWrites(session, written),
-    checkedAmong(session, written),
-    copyDirect(session, direct, lease),
-  ]);
-  return written
-    .filter(({ target }) => checked.has(target.name))
-    .map(({ target, seconds }) => ({ target, seconds: toMultirangeText(seconds) }));
 }
 
 /** The range of seconds in which a second reading differs from the stored rows, or contradicts itself. */
@@ -326,7 +289,7 @@ export async function commitResponse(
   const { dataset, scope, owner } = claim;
   const byTable = await linesByTable(partitions, commit.tables, commit.rows);
   await commitRows(database, {
-    load: async (session) => ({ staged: await stageRows(session, byTable) }),
+    load: (session) => loadRows(session, byTable),
     hold: (session) => holdCursor(session, claim),
     records: { ...commit, stream: { dataset, scope: '', pass: 0 }, request: log.request },
     finish: async (session) => {
@@ -395,15 +358,9 @@ export async function release(
   const byTable = await linesByTable(partitions, tables, [rows]);
   const extras = Object.keys(extra).length > 0 ? [extra] : [];
   await commitRows(database, {
-    load: async (session) => ({ staged: await stageRows(session, byTable) }),
-    hold: async (session, staged) => {
-      const targets = staged.map(({ target }) => target);
-      // Waits for a second reading that is being confirmed. A later one sees the rows.
-      await answersOf([
-        lockTables(session, targets, 'shared'),
-        subtractCoverage(session, { ...stream, pass: 1 }, [spanOfSecond(second)]),
-      ]);
-    },
+    // Waits for a second reading that is being confirmed. A later one sees the rows.
+    load: (session) => loadRows(session, byTable),
+    hold: (session) => subtractCoverage(session, { ...stream, pass: 1 }, [spanOfSecond(second)]),
     records: { stream, request: '', rejected: [], extras, ids: [recordId] },
     // Look-ups search what pages have brought since they last searched.
     finish: (session) =>

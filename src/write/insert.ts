@@ -2,7 +2,15 @@ import { sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 import { stringify } from 'lossless-json';
 import { DatabaseError, NotNewError } from '../errors.ts';
-import { formatTime, secondOfTime, spanOfSecond, union, type Range, toRangeText } from '../range.ts';
+import {
+  formatTime,
+  secondOfTime,
+  spanOfSecond,
+  union,
+  type Range,
+  toMultirangeText,
+  toRangeText,
+} from '../range.ts';
 import {
   answersOf,
   identifiers,
@@ -14,16 +22,8 @@ import {
   texts,
 } from '../postgres/sql.ts';
 import { oneRow, type OpenTransaction, type Session, oneValue } from '../postgres/database.ts';
-import {
-  checkedAmong,
-  noteWrites,
-  removeRows,
-  Seconds,
-  secondsOf,
-  unverify,
-  type Changed,
-} from './certificates.ts';
-import { onConflict, onConflictOverwrite, tuple, lockTables, type Target, targetOf } from './target.ts';
+import { announceWrites, removeRows, Seconds, secondsOf, unverify, type Changed } from './certificates.ts';
+import { onConflict, onConflictOverwrite, tuple, type Target, targetOf } from './target.ts';
 import type { Lines } from './lines.ts';
 import { LONGEST_TRACE } from '../tables/ton/traces.ts';
 import { isNotTakenAsNew } from '../postgres/translate.ts';
@@ -243,7 +243,8 @@ export function splitOffNew(
  * expired: then `endStrayCopies` terminates the session.
  * @throws NotNewError if a row is stored already, DatabaseUnavailableError if the session was terminated
  */
-export async function copyDirect(session: Session, direct: readonly Lines[], lease: Lease): Promise<void> {
+async function copyDirect(session: Session, direct: readonly Lines[], lease: Lease): Promise<void> {
+  if (direct.length === 0) return;
   const [, ...copied] = await answersOf([
     markCopying(session, lease),
     ...direct.map(({ target, pieces }) => session.copyIn(target.copy, pieces()).catch(asNotNew)),
@@ -266,6 +267,23 @@ export interface Staged {
   readonly seconds: readonly Range[];
 }
 
+/** Rows that were sent to the server. The tables into which they go are locked, and the writes are noted. */
+export interface Loaded {
+  readonly staged: readonly Staged[];
+  /** Names of the tables in which some of the seconds are verified or sealed. */
+  readonly checked: ReadonlySet<string>;
+  /** Seconds of these tables into which rows were copied directly. */
+  readonly copied: readonly Changed[];
+}
+
+/** Which rows are copied directly, and under which lease. */
+interface LoadOptions {
+  readonly newAfter?: number | undefined;
+  readonly lease?: Lease;
+  /** If true, the rows are complete, so that an empty list has a meaning, too. */
+  readonly isWhole?: boolean;
+}
+
 export interface InsertOptions {
   /** If true, values of stored rows that normally never change are overwritten, too, because stored rows are wrong. */
   readonly overwrite?: boolean;
@@ -273,57 +291,60 @@ export interface InsertOptions {
   readonly replaced?: Range | undefined;
 }
 
-export function secondsOfLines({ times }: Pick<Lines, 'times'>): Range[] {
+/**
+ * Sends rows to the server: new ones into their tables, the others of each table into its staging table, which the end
+ * of the transaction empties. COPY is several times cheaper, on both sides, than rows as parameters. Staged rows are
+ * sent before anything is locked: a process that freezes while it sends runs no statement that Postgres would end, so it
+ * would keep its locks.
+ */
+export async function loadRows(
+  session: Session,
+  byTable: readonly Lines[],
+  { newAfter, lease, isWhole = false }: LoadOptions = {},
+): Promise<Loaded> {
+  const { direct, others } =
+    lease === undefined ? { direct: [], others: byTable } : splitOffNew(byTable, newAfter, lease);
+  const toStage = others.filter(({ count }) => count > 0 || isWhole);
+  const written = byTable.map((lines) => ({ target: lines.target, seconds: secondsOfLines(lines) }));
+  const [, checked] = await answersOf([
+    answersOf(toStage.map(({ target, pieces }) => session.copyIn(target.staging.copy, pieces()))),
+    announceWrites(session, written),
+    lease === undefined ? Promise.resolve() : copyDirect(session, direct, lease),
+  ]);
+  const copied = direct.filter(({ target }) => checked.has(target.name));
+  return {
+    staged: toStage.map((lines) => ({ ...lines, seconds: secondsOfLines(lines) })),
+    checked,
+    copied: copied.map((lines) => ({
+      target: lines.target,
+      seconds: toMultirangeText(secondsOfLines(lines)),
+    })),
+  };
+}
+
+function secondsOfLines({ times }: Pick<Lines, 'times'>): Range[] {
   return union([...times].map((time) => spanOfSecond(secondOfTime(time))));
 }
 
 /**
- * Sends rows of several tables to the server, each into its staging table, before anything is locked. COPY is several
- * times cheaper, on both sides, than rows as parameters. The end of the transaction empties the tables. A process that
- * freezes while it sends runs no statement that Postgres would end, so it would keep its locks. Rows are sorted by key,
- * so that two transactions with common rows wait for each other instead of deadlocking. `isWhole`: the rows are
- * complete, so that an empty list has a meaning, too.
- */
-export async function stageRows(
-  session: Session,
-  byTable: readonly Lines[],
-  { isWhole = false }: { readonly isWhole?: boolean } = {},
-): Promise<Staged[]> {
-  const sent = byTable.filter(({ count }) => count > 0 || isWhole);
-  await answersOf(sent.map(({ target, pieces }) => session.copyIn(target.staging.copy, pieces())));
-  return sent.map((lines) => ({ ...lines, seconds: secondsOfLines(lines) }));
-}
-
-/**
- * Writes the rows that `stageRows` sent in the same transaction, table by table. Verified seconds whose rows it changes
- * lose their certificates.
- * @returns the number of rows that were new or changed
+ * Writes the rows that were staged in the same transaction, table by table. They are sorted by key, so that two
+ * transactions with common rows wait for each other instead of deadlocking. Verified seconds whose rows are new or
+ * changed lose their certificates.
+ * @returns the number of staged rows that were new or changed
  * @throws DatabaseError if a table took fewer rows than it was sent
  */
 export async function insertStaged(
   session: OpenTransaction,
-  staged: readonly Staged[],
+  { staged, checked, copied }: Loaded,
   options: InsertOptions = {},
 ): Promise<number> {
-  const [, , checked] = await answersOf([
-    lockTables(
-      session,
-      staged.map(({ target }) => target),
-      'shared',
-    ),
-    noteWrites(session, staged),
-    checkedAmong(session, staged),
-  ]);
   const written = await answersOf(
     staged.map((rows) => replaceRows(session, rows, options, checked.has(rows.target.name))),
   );
   // The missing ones were stored already, or were dropped by a trigger or rule.
   const fewer = written.filter(({ staged: { count }, rows }) => rows < count);
   await answersOf(fewer.map(({ staged: rows }) => refuseLost(session, rows)));
-  await unverify(
-    session,
-    written.flatMap(({ changed }) => changed),
-  );
+  await unverify(session, [...written.flatMap(({ changed }) => changed), ...copied]);
   return written.reduce((sum, { rows }) => sum + rows, 0);
 }
 

@@ -11,11 +11,11 @@ import {
   expireFindings,
 } from '../ledger/stored-findings.ts';
 import { type Database, type Session, writeTransaction } from '../postgres/database.ts';
-import { lockTables, targetOf, isAttached, periodOf, type PartitionSize } from './target.ts';
+import { targetOf, isAttached, periodOf, type PartitionSize } from './target.ts';
 import { insertLease, type Lease, endStrayCopies } from '../ledger/leases.ts';
 import { keyText } from './compare-rows.ts';
 import { unseal, dropSeals } from './seals.ts';
-import { noteWrites, removeRows, unverify, isWrittenSince } from './certificates.ts';
+import { announceWrites, removeRows, unverify, isWrittenSince } from './certificates.ts';
 import { findings } from '../tables/etl/verification.ts';
 import { traces } from '../tables/ton/traces.ts';
 import { coverage, leases, refused, wanted } from '../tables/etl/coverage.ts';
@@ -78,8 +78,11 @@ export function reopen(database: Database, reopening: Reopening): Promise<Lease[
 async function takeOut(session: Session, opening: Reopening): Promise<void> {
   const { stream, holes, surplus, unsealed, tables = [] } = opening;
   const isHeld = isHeldByTraces(stream);
-  const emptied = [...surplus, ...tables].map(({ table }) => table);
-  await lockTables(session, [...new Set([...emptied, ...(isHeld ? [traces] : [])].map(targetOf))], 'shared');
+  const locked = [...tables.map(({ table }) => table), ...(isHeld ? [traces] : [])];
+  await announceWrites(session, [
+    ...surplus.map(({ table, span }) => ({ target: targetOf(table), seconds: [span] })),
+    ...locked.map((table) => ({ target: targetOf(table), seconds: [] })),
+  ]);
   for (const pass of [1, 0]) await subtractCoverage(session, { ...stream, pass }, holes);
   if (isHeld) await withdrawTraces(session, holes);
   for (const { table, span } of surplus) await emptySeconds(session, table, span);
@@ -93,7 +96,6 @@ async function takeOut(session: Session, opening: Reopening): Promise<void> {
 async function emptySeconds(session: Session, table: Table, { from, to }: Range): Promise<void> {
   const target = targetOf(table);
   const deletion = sql`delete from ${target.into} t where t.utime >= ${formatTime(from)} and t.utime < ${formatTime(to)}`;
-  await noteWrites(session, [{ target, seconds: [{ from, to }] }]);
   await unverify(session, [await removeRows(session, target, deletion)]);
 }
 

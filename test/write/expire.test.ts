@@ -12,7 +12,7 @@ import { loadJobs } from '../../src/dataset/load-jobs.ts';
 import { floorsOf, prune, findExpired } from '../../src/write/take-out.ts';
 import type { Dataset } from '../../src/dataset/dataset.ts';
 import { ownTablesOf } from '../../src/tables/describe.ts';
-import { readVerified, setVerified, noteWrites, readLastWrite } from '../../src/write/certificates.ts';
+import { readVerified, setVerified, announceWrites, readLastWrite } from '../../src/write/certificates.ts';
 import { readCoverage, keepWanted, readWanted } from '../../src/ledger/stored-coverage.ts';
 import { replaceFindings, type WrongRow } from '../../src/ledger/stored-findings.ts';
 import { type Database, databaseTime } from '../../src/postgres/database.ts';
@@ -392,7 +392,7 @@ describe('retention that depends on a lake', () => {
       const table = jetton_transfers;
       // As a repair does that rewrites a row.
       const written = { target: targetOf(table), seconds: [{ from: before, to: before + 1 }] };
-      const write = () => noteWrites(store.database, [written]);
+      const write = () => announceWrites(store.database, [written]);
       if (when.startsWith('before')) await write();
       const transaction: Database['transaction'] = async (work, how) => {
         const result = await store.database.transaction(work, how);
