@@ -200,11 +200,13 @@ function readAll<Cursor, Rec, T extends Tables>(
       rejected.push({ position, span, path: reading.path, reason: reading.reason, raw });
       continue;
     }
-    const { extra } = reading;
-    const { rows, last } = rowsOf(spec, reading);
-    const refusal = misplaced.has(index) ? MISPLACED : last > formatTime(position.utime) ? LATE : undefined;
+    const { record, extra } = reading;
+    // Rows are computed again when they are written: thousands of them would outlive what is freed cheaply.
+    const put = (to: Put) => spec.rows(record, extra, to);
+    const isLate = lastTimeOf(put) > formatTime(position.utime);
+    const refusal = misplaced.has(index) ? MISPLACED : isLate ? LATE : undefined;
     if (refusal !== undefined) rejected.push({ position, span, ...refusal, raw: rawOf(raw) });
-    else accepted.push(new RecordWithRows(spec.tables, rows, { position, index, extra }));
+    else accepted.push(new RecordWithRows(spec.tables, { put, position, index, extra }));
   }
   return { positions, accepted, rejected, ...(joins !== undefined && { joins }) };
 }
@@ -225,19 +227,14 @@ function toSchemaForm<Rec>(schema: ZodType<Rec>, raw: unknown): SchemaForm<Rec> 
     : { isTaken: false, raw, canonical: canonicalOf(schema, raw) };
 }
 
-/** The rows of a record, and the latest of their block times. */
-function rowsOf<Cursor, Rec, T extends Tables>(
-  spec: JobSpec<Cursor, Rec, T>,
-  { record, extra }: { readonly record: Rec; readonly extra: Extra },
-) {
-  const rows: Parameters<Put>[] = [];
+/** The latest block time among the rows of a record. */
+function lastTimeOf(putRows: (put: Put) => void): string {
   let last = '';
-  spec.rows(record, extra, (...row: Parameters<Put>) => {
-    rows.push(row);
-    const time = timeOfRow(row[0], row[1], row[2]) ?? '';
+  putRows((rowLayout, record, given) => {
+    const time = timeOfRow(rowLayout, record, given) ?? '';
     if (time > last) last = time;
   });
-  return { rows, last };
+  return last;
 }
 
 /** `rows` is a getter of the class: an object with a getter of its own takes a microsecond and a kilobyte to create. */
@@ -248,17 +245,11 @@ class RecordWithRows implements AcceptedRecord {
   readonly put: (put: Put) => void;
   private readonly tables: Tables;
 
-  constructor(
-    tables: Tables,
-    rows: readonly Parameters<Put>[],
-    { position, extra, index }: Pick<AcceptedRecord, 'position' | 'extra' | 'index'>,
-  ) {
+  constructor(tables: Tables, { position, extra, index, put }: Omit<AcceptedRecord, 'rows'>) {
     this.position = position;
     this.extra = extra;
     this.index = index;
-    this.put = (put) => {
-      for (const [rowLayout, record, given, rest] of rows) put(rowLayout, record, given, rest);
-    };
+    this.put = put;
     this.tables = tables;
   }
 
