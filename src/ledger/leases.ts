@@ -145,8 +145,8 @@ export function keepAlive(
 }
 
 /*
- * A process that freezes while it copies rows into their table keeps these rows locked, and no timeout of Postgres ends
- * a COPY that waits for its client. So the process marks the lease by an advisory lock, which ends with the
+ * A process that freezes while it copies rows keeps them or their tables locked, and no timeout of Postgres ends a COPY
+ * that waits for its client. So the process marks the lease by an advisory lock, which ends with the
  * transaction. The lock is only read, never waited for.
  */
 

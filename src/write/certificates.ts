@@ -12,7 +12,14 @@ import {
   ofStream,
 } from '../ledger/stored-coverage.ts';
 import { floorOfDataset } from '../ledger/stored-settings.ts';
-import { type Database, type Session, writeTransaction, oneRow, oneValue } from '../postgres/database.ts';
+import {
+  type Database,
+  type LockMode,
+  type Session,
+  writeTransaction,
+  oneRow,
+  oneValue,
+} from '../postgres/database.ts';
 import {
   answersOf,
   bare,
@@ -208,15 +215,20 @@ interface WrittenSeconds {
 }
 
 /**
- * Locks the tables that a transaction writes, and notes the seconds into which it may write.
+ * Locks the tables that a transaction writes, and notes the seconds into which it may write. `mode`: alone if it also
+ * compares rows, so that no other transaction adds one meanwhile.
  * @returns the names of the tables in which some of these seconds are verified or sealed
  */
 export async function announceWrites(
   session: Session,
   written: readonly WrittenSeconds[],
+  mode: LockMode = 'shared',
 ): Promise<ReadonlySet<string>> {
   const targets = written.map(({ target }) => target);
-  const [, checked] = await answersOf([lockTables(session, targets, 'shared'), noteWrites(session, written)]);
+  const locked = lockTables(session, targets, mode);
+  // To lock alone takes several statements.
+  if (mode === 'alone') await locked;
+  const [, checked] = await answersOf([locked, noteWrites(session, written)]);
   return checked;
 }
 

@@ -144,7 +144,7 @@ export interface PageCommit extends Pick<CommittedRecords, 'rejected' | 'extras'
  * Writing a page twice changes nothing. The order:
  *
  * 1. New rows are copied into their tables, others into staging tables. This takes longest, and locks hardly anything
- * that a page of other seconds needs.
+ * that a page of other seconds needs. Only a second reading keeps other writers out, because it compares rows.
  * 2. The lease is locked, which checks that the range is still ours. The page is logged.
  * 3. Staged rows are written to their tables. Neighboring pages may wait for them.
  * 4. The lease is shortened, and its time begins again.
@@ -171,19 +171,15 @@ export async function commitPage(
     await writePage(database, byTable, commit);
     return commit.newAfter !== undefined;
   } catch (error) {
-    if (!(error instanceof NotNewError)) throw await lostOrFailed(database, commit, error);
+    if (!(error instanceof NotNewError)) throw await lostOrFailed(database, commit.lease, error);
     await writePage(database, byTable, { ...commit, newAfter: undefined });
     return false;
   }
 }
 
 /** Another process may have terminated the session, because it was copying for a lost lease. */
-async function lostOrFailed(
-  database: Database,
-  { lease, newAfter }: PageCommit,
-  error: unknown,
-): Promise<unknown> {
-  if (!(error instanceof DatabaseUnavailableError) || newAfter === undefined) return error;
+async function lostOrFailed(database: Database, lease: Lease, error: unknown): Promise<unknown> {
+  if (!(error instanceof DatabaseUnavailableError)) return error;
   const isOurs = await renewLease(database, lease).catch(() => true);
   return isOurs ? error : leaseLost(lease, error);
 }
@@ -194,7 +190,8 @@ function writePage(database: Database, byTable: readonly Lines[], commit: PageCo
   return commitRows(database, {
     load: (session) => {
       const isWhole = replaced !== undefined || commit.again !== undefined;
-      return loadRows(session, byTable, { newAfter: commit.newAfter, lease, isWhole });
+      const mode = commit.again === undefined ? 'shared' : 'alone';
+      return loadRows(session, byTable, { newAfter: commit.newAfter, lease, isWhole, mode });
     },
     // The lease is locked after all data was sent: if this process freezes while it sends, the lease is not locked.
     hold: async (session, staged) => {

@@ -21,7 +21,7 @@ import {
   setExcluded,
   texts,
 } from '../postgres/sql.ts';
-import { oneRow, type OpenTransaction, type Session, oneValue } from '../postgres/database.ts';
+import { oneRow, type LockMode, type OpenTransaction, type Session, oneValue } from '../postgres/database.ts';
 import { announceWrites, removeRows, Seconds, secondsOf, unverify, type Changed } from './certificates.ts';
 import { onConflict, onConflictOverwrite, tuple, type Target, targetOf } from './target.ts';
 import type { Lines } from './lines.ts';
@@ -239,16 +239,14 @@ export function splitOffNew(
 }
 
 /**
- * Copies rows into their tables. If this process freezes meanwhile, its rows block other processes until its lease has
- * expired: then `endStrayCopies` terminates the session.
- * @throws NotNewError if a row is stored already, DatabaseUnavailableError if the session was terminated
+ * Copies rows into their tables.
+ * @throws NotNewError if a row is stored already
  */
-async function copyDirect(session: Session, direct: readonly Lines[], lease: Lease): Promise<void> {
+async function copyDirect(session: Session, direct: readonly Lines[]): Promise<void> {
   if (direct.length === 0) return;
-  const [, ...copied] = await answersOf([
-    markCopying(session, lease),
-    ...direct.map(({ target, pieces }) => session.copyIn(target.copy, pieces()).catch(asNotNew)),
-  ]);
+  const copied = await answersOf(
+    direct.map(({ target, pieces }) => session.copyIn(target.copy, pieces()).catch(asNotNew)),
+  );
   if (direct.some(({ count }, index) => copied[index] !== count))
     throw new NotNewError('a trigger or rule dropped rows');
 }
@@ -282,6 +280,8 @@ interface LoadOptions {
   readonly lease?: Lease;
   /** If true, the rows are complete, so that an empty list has a meaning, too. */
   readonly isWhole?: boolean;
+  /** How the tables are locked. Default: shared. */
+  readonly mode?: LockMode;
 }
 
 export interface InsertOptions {
@@ -293,32 +293,32 @@ export interface InsertOptions {
 
 /**
  * Sends rows to the server: new ones into their tables, the others of each table into its staging table, which the end
- * of the transaction empties. COPY is several times cheaper, on both sides, than rows as parameters. Staged rows are
- * sent before anything is locked: a process that freezes while it sends runs no statement that Postgres would end, so it
- * would keep its locks.
+ * of the transaction empties. COPY is several times cheaper, on both sides, than rows as parameters. Most staged rows are
+ * sent before the tables are locked. If this process freezes while it sends for a lease, it blocks other processes until
+ * the lease has expired: then `endStrayCopies` terminates the session.
+ * @throws NotNewError if a row is stored already, DatabaseUnavailableError if the session was terminated
  */
 export async function loadRows(
   session: Session,
   byTable: readonly Lines[],
-  { newAfter, lease, isWhole = false }: LoadOptions = {},
+  { newAfter, lease, isWhole = false, mode }: LoadOptions = {},
 ): Promise<Loaded> {
   const { direct, others } =
     lease === undefined ? { direct: [], others: byTable } : splitOffNew(byTable, newAfter, lease);
   const toStage = others.filter(({ count }) => count > 0 || isWhole);
   const written = byTable.map((lines) => ({ target: lines.target, seconds: secondsOfLines(lines) }));
-  const [, checked] = await answersOf([
+  const [, , checked] = await answersOf([
+    lease === undefined ? Promise.resolve() : markCopying(session, lease),
     answersOf(toStage.map(({ target, pieces }) => session.copyIn(target.staging.copy, pieces()))),
-    announceWrites(session, written),
-    lease === undefined ? Promise.resolve() : copyDirect(session, direct, lease),
+    announceWrites(session, written, mode),
+    copyDirect(session, direct),
   ]);
-  const copied = direct.filter(({ target }) => checked.has(target.name));
   return {
     staged: toStage.map((lines) => ({ ...lines, seconds: secondsOfLines(lines) })),
     checked,
-    copied: copied.map((lines) => ({
-      target: lines.target,
-      seconds: toMultirangeText(secondsOfLines(lines)),
-    })),
+    copied: direct
+      .filter(({ target }) => checked.has(target.name))
+      .map((lines) => ({ target: lines.target, seconds: toMultirangeText(secondsOfLines(lines)) })),
   };
 }
 

@@ -62,71 +62,82 @@ thorough(
   60_000,
 );
 
-const page = (lease: Lease, rows: PageCommit['rows']): PageCommit => ({
+const page = (lease: Lease, rows: PageCommit['rows'], newAfter: PageCommit['newAfter']): PageCommit => ({
   ...{ lease, rows, rejected: [], extras: [], ids: [], pages: [] },
-  ...{ replace: false, overwrite: false, newAfter: SPAN.from, done: { span: SPAN, outcome: 'covered' } },
+  ...{ replace: false, overwrite: false, newAfter, done: { span: SPAN, outcome: 'covered' } },
 });
 
-describe('a process that freezes while it copies', () => {
-  let line: StandingCopy;
-  let stopped: Database;
-  let copy: Promise<unknown>;
-  let lease: Lease;
-  beforeEach(async () => {
-    line = await openStandingCopy(store.url, /^copy "ton"/, ENOUGH_BYTES);
-    stopped = await openDatabase({ url: line.url, applicationName: 'standing' });
-    lease = await claim();
-    copy = commitPage(stopped, createPartitions(stopped, 'month'), page(lease, samplePage(SPAN, 4000)));
-    copy = copy.catch(codeOf);
-    await line.stopped;
-    await untilOneWaits(store.database, store.database, 'copy "ton"%', 'Client');
-  });
-  afterEach(async () => {
-    line.goOn();
-    await copy;
-    await stopped.close();
-    await line.close();
-  });
+const DIRECTLY = ['into its tables', SPAN.from, /^copy "ton"/, 'copy "ton"%'] as const;
+const STAGED = ['into staging tables', undefined, /create temp table/, '%create temp table%'] as const;
 
-  thorough(
-    'blocks no other process once its lease is over, and writes nothing',
-    async () => {
-      const { database } = store;
-      // The lease is its own, so the process that copies for it counts as alive.
-      expect(await endStrayCopies(database)).toBe(0);
-      await database.run(sql`update etl.leases set expires_at = clock_timestamp()`);
-      const next = await claim();
-      const partitions = createPartitions(database, 'month');
-      const context = { database, partitions, attempts: 5, clock: systemClock, random: Math.random };
-      const network = { confirm: () => Promise.resolve() };
-      const commit = () => commitPage(database, partitions, page(next, samplePage(SPAN, 4000)));
-      expect(await commitWithRetry(context, network, commit)).toBe(true);
-      expect(await readCoverage(database, next.stream)).toEqual([SPAN]);
-      expect(await copy).toBe('lease_lost');
-      const stored = sql`select count(*)::int as count from ton.transactions`;
-      expect(await database.rows(stored, z.object({ count: z.number() }))).toEqual([{ count: 4000 }]);
-    },
-    60_000,
-  );
+describe.each([DIRECTLY, STAGED])(
+  'a process that freezes while it copies %s',
+  (_, newAfter, statement, like) => {
+    let line: StandingCopy;
+    let stopped: Database;
+    let copy: Promise<unknown>;
+    let lease: Lease;
+    beforeEach(async () => {
+      line = await openStandingCopy(store.url, statement, ENOUGH_BYTES);
+      stopped = await openDatabase({ url: line.url, applicationName: 'standing' });
+      lease = await claim();
+      copy = commitPage(
+        stopped,
+        createPartitions(stopped, 'month'),
+        page(lease, samplePage(SPAN, 4000), newAfter),
+      );
+      copy = copy.catch(codeOf);
+      await line.stopped;
+      await untilOneWaits(store.database, store.database, like, 'Client');
+    });
+    afterEach(async () => {
+      line.goOn();
+      await copy;
+      await stopped.close();
+      await line.close();
+    });
 
-  thorough(
-    'does not keep a partition from being dropped',
-    async () => {
-      const { database } = store;
-      await sleep(OLD_MS);
-      await database.script('delete from etl.leases');
-      const [partition] = await database.rows(
-        sql`select name, lower(span) as "from", upper(span) as "to" from etl.partitions where parent = 'transactions'`,
-        z.object({ name: z.string(), from: z.coerce.number(), to: z.coerce.number() }),
-      );
-      const { name, ...span } = partition!;
-      await dropPartition(
-        database,
-        { table: 'transactions', name, span } as never,
-        { lastWrite: undefined } as never,
-      );
-      expect(await copy).toBe('lease_lost');
-    },
-    60_000,
-  );
-});
+    thorough(
+      'blocks no other process once its lease is over, and writes nothing',
+      async () => {
+        const { database } = store;
+        // The lease is its own, so the process that copies for it counts as alive.
+        expect(await endStrayCopies(database)).toBe(0);
+        await database.run(sql`update etl.leases set expires_at = clock_timestamp()`);
+        const next = await claim();
+        const partitions = createPartitions(database, 'month');
+        const context = { database, partitions, attempts: 5, clock: systemClock, random: Math.random };
+        const network = { confirm: () => Promise.resolve() };
+        const commit = () => commitPage(database, partitions, page(next, samplePage(SPAN, 4000), newAfter));
+        expect(await commitWithRetry(context, network, commit)).toBe(newAfter !== undefined);
+        expect(await readCoverage(database, next.stream)).toEqual([SPAN]);
+        line.goOn();
+        expect(await copy).toBe('lease_lost');
+        const stored = sql`select count(*)::int as count from ton.transactions`;
+        expect(await database.rows(stored, z.object({ count: z.number() }))).toEqual([{ count: 4000 }]);
+      },
+      60_000,
+    );
+
+    thorough(
+      'does not keep a partition from being dropped',
+      async () => {
+        const { database } = store;
+        await sleep(OLD_MS);
+        await database.script('delete from etl.leases');
+        const [partition] = await database.rows(
+          sql`select name, lower(span) as "from", upper(span) as "to" from etl.partitions where parent = 'transactions'`,
+          z.object({ name: z.string(), from: z.coerce.number(), to: z.coerce.number() }),
+        );
+        const { name, ...span } = partition!;
+        await dropPartition(
+          database,
+          { table: 'transactions', name, span } as never,
+          { lastWrite: undefined } as never,
+        );
+        expect(await copy).toBe('lease_lost');
+      },
+      60_000,
+    );
+  },
+);

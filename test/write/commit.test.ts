@@ -14,6 +14,8 @@ import { DatabaseError, LeaseLostError } from '../../src/errors.ts';
 import { formatTime } from '../../src/range.ts';
 import { openTestStore } from '../support/database/database.ts';
 import { openStandingCopy } from '../support/database/standing-copy.ts';
+import { untilOneWaits } from '../support/database/until-one-waits.ts';
+import { writeRows } from '../support/database/write-rows.ts';
 
 const stream: Stream = { dataset: 'jetton_burns', scope: '', pass: 0 };
 const wanted = { from: 1_780_000_000, to: 1_780_000_100 };
@@ -53,6 +55,29 @@ const page = (lease: Lease, amounts: readonly string[], contradicting?: string):
   ...(lease.stream.pass > 0 && { again: { scope: undefined, pauseSeconds: 3600 } }),
   pages: [],
   done: { span: lease.span, outcome: 'covered' },
+});
+
+/** Reads the whole range once, and resolves to what second readings have confirmed. */
+async function readWhole(database: Database, pass: number, amounts: readonly string[]) {
+  const claim = { stream: { ...stream, pass }, wanted: [wanted], length: () => 1000, owner: 'a' };
+  const lease = await claimLease(database, { ...claim, priority: 'refresh' });
+  await commitPage(database, createPartitions(database, 'month'), page(lease!, amounts));
+  return readCoverage(database, { ...stream, pass: 1 });
+}
+
+test('a second reading waits for other transactions that write its tables, and sees their rows', async () => {
+  const store = await openTestStore();
+  const { database } = store;
+  await readWhole(database, 0, ['1', '2']);
+  const added = { ...row, utime: formatTime(wanted.from), transaction_lt: '9' };
+  const reading = await database.transaction(async (session) => {
+    await writeRows(session, [linesOfRows(jetton_burns, [added])]);
+    const confirmed = readWhole(database, 1, ['1', '2']);
+    await untilOneWaits(database, session, '%pg_advisory_xact_lock(%');
+    return { confirmed };
+  });
+  expect(await reading.confirmed).toEqual([{ ...wanted, from: wanted.from + 1 }]);
+  await store.close();
 });
 
 test('a second reading confirms the seconds of which it brings the stored rows, and counts as the first for other seconds', async () => {

@@ -392,7 +392,7 @@ describe('retention that depends on a lake', () => {
       const table = jetton_transfers;
       // As a repair does that rewrites a row.
       const written = { target: targetOf(table), seconds: [{ from: before, to: before + 1 }] };
-      const write = () => announceWrites(store.database, [written]);
+      const write = () => store.database.transaction((session) => announceWrites(session, [written]));
       if (when.startsWith('before')) await write();
       const transaction: Database['transaction'] = async (work, how) => {
         const result = await store.database.transaction(work, how);

@@ -32,7 +32,8 @@ export const MUTANTS: readonly Mutant[] = [
         module: 'write/commit',
         find: `const isWhole = replaced !== undefined || commit.again !== undefined;`,
         instead: `const isWhole = replaced !== undefined || commit.again !== undefined;
-    if (commit.done?.outcome === 'covered') await addCoverage(database, commit.lease.stream, commit.done.span);`,
+    if (commit.done?.outcome === 'covered') return addCoverage(database, commit.lease.stream, commit.done.span)
+      .then(() => loadRows(session, byTable, { newAfter: commit.newAfter, lease, isWhole }));`,
       },
     ],
   },
