@@ -10,15 +10,15 @@ import type { Range } from '../../src/range.ts';
 import { borrowedStore } from '../../test/support/database/borrowed-store.ts';
 import { startSimulator, type Simulator } from '../../test/support/simulator/simulator.ts';
 import { readNaively } from './naive.ts';
-import { compareSpeed } from './scripts/compare.ts';
+import { compareSpeed, SIZES } from './scripts/compare.ts';
 import { startServer, type BenchServer } from './store.ts';
 
 /*
  * Compares the program with a plain offset client, on the same simulated server, under the same limit: what
  * each lost, what it read twice, what it cost. Then it compares the speed with a Python script and dlt, if
  * Python is available: `PYTHON=venv/bin/python npm run versus`, with `pip install requests "psycopg[binary]"
- * "dlt[postgres]"`. `npm run versus -- speed [--against DIRECTORY]... [--rounds 3]` does only that, also with other
- * versions of the program, each built in a directory of its own.
+ * "dlt[postgres]"`. `npm run versus -- speed [--against DIRECTORY]... [--rounds 3] [--transactions 480000]...` does only
+ * that, also with other versions of the program, each built in a directory of its own.
  */
 
 const RPS = 10;
@@ -171,7 +171,9 @@ const { positionals, values } = parseArgs({
   options: {
     against: { type: 'string', multiple: true, default: [] },
     rounds: { type: 'string', default: '1' },
+    transactions: { type: 'string', multiple: true, default: SIZES },
   },
 });
 if (positionals[0] !== 'speed') await compareLosses();
-await compareSpeed({ against: values.against, rounds: Number(values.rounds) });
+const sizes = values.transactions.map(Number);
+await compareSpeed({ against: values.against, rounds: Number(values.rounds), sizes });

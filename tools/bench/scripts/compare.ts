@@ -13,7 +13,7 @@ import { has, program, PYTHON, run, script, type Range, type Used } from './clie
  */
 
 /** How many transactions: a long range, and one of some seven pages. */
-const SIZES = [120_000, 6_700] as const;
+export const SIZES = ['120000', '6700'];
 
 interface Client {
   readonly name: string;
@@ -46,10 +46,12 @@ interface CompareOptions {
   /** Directories in which other versions of the program were built. */
   readonly against: readonly string[];
   readonly rounds: number;
+  /** Numbers of transactions. */
+  readonly sizes: readonly number[];
 }
 
 /** Prints a table, or why there is none. */
-export async function compareSpeed({ against, rounds }: CompareOptions): Promise<void> {
+export async function compareSpeed({ against, rounds, sizes }: CompareOptions): Promise<void> {
   if (!has('sys')) {
     console.log(
       `speed: not compared, because ${PYTHON} does not run. PYTHON=venv/bin/python names another one.`,
@@ -64,7 +66,7 @@ export async function compareSpeed({ against, rounds }: CompareOptions): Promise
   const server = await startServer();
   const rows: string[][] = [];
   try {
-    for (const size of SIZES) rows.push(...(await compare(server, clients, { size, rounds })));
+    for (const size of sizes) rows.push(...(await compare(server, clients, { size, rounds })));
   } finally {
     await server.stop();
   }
