@@ -201,7 +201,7 @@ function readAll<Cursor, Rec, T extends Tables>(
       continue;
     }
     const { record, extra } = reading;
-    // Rows are computed again when they are written: thousands of them would outlive what is freed cheaply.
+    // Rows are computed again when they are written. If they were kept, V8 would move them to its old generation.
     const put = (to: Put) => spec.rows(record, extra, to);
     const isLate = lastTimeOf(put) > formatTime(position.utime);
     const refusal = misplaced.has(index) ? MISPLACED : isLate ? LATE : undefined;

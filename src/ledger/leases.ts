@@ -146,8 +146,8 @@ export function keepAlive(
 
 /*
  * A process that freezes while it copies rows keeps them or their tables locked, and no timeout of Postgres ends a COPY
- * that waits for its client. So the process marks the lease by an advisory lock, which ends with the
- * transaction. The lock is only read, never waited for.
+ * that waits for its client. So the process marks the lease by an advisory lock, which ends with the transaction. The
+ * lock is only read, never waited for.
  */
 
 /** The number of a lease may be longer than a key of an advisory lock. */

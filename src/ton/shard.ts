@@ -18,7 +18,7 @@ const DECIMAL = /^-?\d{1,20}$/;
  * splits its shards as far as the longer one.
  */
 export function readShard(word: string | number | bigint): string | undefined {
-  // Most words: the shard of every masterchain block.
+  // This is the most frequent word: every masterchain block has it.
   if (word === MASTERCHAIN_SHARD) return word;
   const text = String(word);
   const digits = HEX.exec(text)?.[1];

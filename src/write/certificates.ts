@@ -226,7 +226,7 @@ export async function announceWrites(
 ): Promise<ReadonlySet<string>> {
   const targets = written.map(({ target }) => target);
   const locked = lockTables(session, targets, mode);
-  // To lock alone takes several statements.
+  // Locking alone takes several statements. The note must follow the last one.
   if (mode === 'alone') await locked;
   const [, checked] = await answersOf([locked, noteWrites(session, written)]);
   return checked;

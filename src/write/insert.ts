@@ -293,7 +293,7 @@ export interface InsertOptions {
 
 /**
  * Sends rows to the server: new ones into their tables, the others of each table into its staging table, which the end
- * of the transaction empties. COPY is several times cheaper, on both sides, than rows as parameters. Most staged rows are
+ * of the transaction empties. COPY is several times cheaper, on both sides, than rows as parameters. Staged rows are
  * sent before the tables are locked. If this process freezes while it sends for a lease, it blocks other processes until
  * the lease has expired: then `endStrayCopies` terminates the session.
  * @throws NotNewError if a row is stored already, DatabaseUnavailableError if the session was terminated
